@@ -1,1 +1,1 @@
-"""Speed, measured side by side with the peers: ``python -m benchmarks`` writes docs/benchmarks.md."""
+"""Benchmarks of speed, compared with other libraries: ``python -m benchmarks`` writes docs/benchmarks.md."""

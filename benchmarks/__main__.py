@@ -29,57 +29,62 @@ def main() -> None:
     names = [*PARTS, *workloads.WORKLOADS]
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument(
-        "--only", nargs="+", metavar="NAME", default=(), choices=names, help=f"measure these again: {', '.join(names)}"
+        "--only",
+        nargs="+",
+        metavar="NAME",
+        default=(),
+        choices=names,
+        help=f"measure only these parts: {', '.join(names)}",
     )
     parser.add_argument("--quick", action="store_true", help="a rehearsal: small, one run of each")
     parser.add_argument("--full", action="store_true", help="every peer on every workload, on one core and on all")
     parser.add_argument("--large", action="store_true", help="also fit 10^8 triplets from a memory-mapped file")
     parser.add_argument("--no-torch", action="store_true", help="leave out the peers that need PyTorch")
-    parser.add_argument("--resume", action="store_true", help="measure only what the last run did not come to")
+    parser.add_argument("--resume", action="store_true", help="measure only what is missing from the last run")
     parser.add_argument("--page", action="store_true", help="measure nothing, write the page from the last results")
-    parser.add_argument("--runs", type=int, metavar="K", help="most runs of each fit (9)")
-    parser.add_argument("--limit", type=float, metavar="SECONDS", help="for each fit (60)")
+    parser.add_argument("--runs", type=int, metavar="K", help="maximum number of runs of each fit (9)")
+    parser.add_argument("--limit", type=float, metavar="SECONDS", help="time limit for each fit (60)")
     parser.add_argument("--out", type=Path, default=Path("docs/benchmarks.md"), metavar="PAGE", help="the page")
     parser.add_argument(
         "--results", type=Path, default=FOLDER, metavar="FOLDER", help="raw results and details (build/benchmarks)"
     )
-    given = parser.parse_args()
+    arguments = parser.parse_args()
     options = Options(
-        only=tuple(given.only),
-        quick=given.quick,
-        full=given.full,
-        large=given.large or "large" in given.only,
-        torch=not given.no_torch,
-        runs=given.runs or (1 if given.quick else 9),
-        limit=given.limit or (5.0 if given.quick else 60.0),
+        only=tuple(arguments.only),
+        quick=arguments.quick,
+        full=arguments.full,
+        large=arguments.large or "large" in arguments.only,
+        torch=not arguments.no_torch,
+        runs=arguments.runs or (1 if arguments.quick else 9),
+        limit=arguments.limit or (5.0 if arguments.quick else 60.0),
     )
 
-    def kept(record: Record) -> bool:
-        if given.resume or given.page or record["part"] == "instructions":
+    def is_kept(record: Record) -> bool:
+        if arguments.resume or arguments.page or record["part"] == "instructions":
             return True
         return bool(options.only) and not (
             options.wants(record["part"]) and options.wants(record.get("workload", record["part"]))
         )
 
-    raw = given.results / "results.jsonl"
-    if given.page and not raw.exists():
-        parser.error(f"{raw} is not there; measure first, or pass the folder of an earlier run with --results")
-    results = Results(raw, kept)
-    if not given.page:
+    raw = arguments.results / "results.jsonl"
+    if arguments.page and not raw.exists():
+        parser.error(f"{raw} does not exist; measure first, or pass the folder of an earlier run with --results")
+    results = Results(raw, is_kept)
+    if not arguments.page:
         results.add(part="run", machine=machine.described(), load=machine.load(), settings=_settings(options))
         for name, part in PARTS.items():
             if options.wants(name):
                 part.measure(options, results)
         results.add(part="end", seconds=options.seconds(), load=machine.load())
-    found = targets.evaluated(results)
-    details.write(given.results / "details.md", results, found, figures.draw(results, given.results))
-    write_page(given.out, overview.overview(results, found))
-    print(targets.as_text(found))
-    print(f"written: {given.out}, and the details in {given.results}")
+    findings = targets.evaluated(results)
+    details.write(arguments.results / "details.md", results, findings, figures.draw(results, arguments.results))
+    write_page(arguments.out, overview.overview(results, findings))
+    print(targets.as_text(findings))
+    print(f"written: {arguments.out}, and the details in {arguments.results}")
 
 
 def write_page(path: Path, numbers: overview.Overview) -> None:
-    """The page, and beside it its figure and the numbers that it is made from."""
+    """Write the page, and beside it its figure and the numbers that it is generated from."""
     folder = path.with_suffix("")
     overview.write(folder / "summary.json", numbers)
     stored = overview.read(folder / "summary.json")

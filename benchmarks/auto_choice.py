@@ -10,26 +10,23 @@ import argparse
 import itertools
 import warnings
 from collections.abc import Callable
-from pathlib import Path
 
 import numpy as np
 
 import closerthan as ct
-from benchmarks.lapses import data
-from benchmarks.measured_on import measured_on
+from benchmarks.measured import measured_on, write_measured
+from benchmarks.real_answers import cars, faces, music
 from benchmarks.tables import table
-from benchmarks.trust import faces
 from closerthan.fit.loss_race import EPOCHS
 from closerthan.metrics import procrustes
 from closerthan.result import DIFFERENT, TIED
 from closerthan.wording import listed, percent
 
-MEASURED = Path(__file__).resolve().parent.parent / "docs" / "measured"
 COMMAND = "python -m benchmarks.auto_choice"
 SEEDS = 8
 
-# Objects, dimensions, answers per coordinate, noise, its level.
-MADE = (
+# Number of objects and dimensions, answers per coordinate, kind and level of noise.
+SIMULATED = (
     (20, 2, 20, "ste", None),
     (20, 2, 5, "ste", None),
     (20, 2, 80, "flip", 0.3),
@@ -42,7 +39,8 @@ MADE = (
 )
 
 
-def made(n_objects: int, n_dims: int, per: int, noise: str, level: float | None) -> Callable[[], ct.Comparisons]:
+def simulation(n_objects: int, n_dims: int, per: int, noise: str, level: float | None) -> Callable[[], ct.Comparisons]:
+    """Return a function that simulates answers about random points."""
     points = np.random.default_rng(n_objects).standard_normal((n_objects, n_dims))
     return lambda: ct.datasets.simulated(points, per * n_objects * n_dims, noise=noise, level=level, seed=1)
 
@@ -51,22 +49,22 @@ def problems(quick: bool) -> list[tuple[str, Callable[[], ct.Comparisons], int]]
     simulated = [
         (
             f"{n_objects} objects, {n_dims}-D, {per} per coordinate, {noise}{f' {percent(level, 0)}' if level else ''}",
-            made(n_objects, n_dims, per, noise, level),
+            simulation(n_objects, n_dims, per, noise, level),
             n_dims,
         )
-        for n_objects, n_dims, per, noise, level in MADE
+        for n_objects, n_dims, per, noise, level in SIMULATED
     ]
     real = [
-        ("cars, 2-D", lambda: ct.read_comparisons(data("cars_most_central.csv"), self_pairs="drop"), 2),
-        ("music, 2-D", lambda: ct.read_comparisons(data("music_triplets.mat"), self_pairs="drop"), 2),
-        ("music, 9-D", lambda: ct.read_comparisons(data("music_triplets.mat"), self_pairs="drop"), 9),
+        ("cars, 2-D", cars, 2),
+        ("music, 2-D", music, 2),
+        ("music, 9-D", music, 9),
         ("faces, 8,000 answers, 2-D", lambda: faces().take(slice(8_000)), 2),
     ]
     return simulated[:1] if quick else simulated + real
 
 
 def ties(name: str, answers: ct.Comparisons, n_dims: int) -> tuple[list[str], np.ndarray]:
-    """Return a row of the table, and the numbers of pairs of seeds: all, other winners, contradictions."""
+    """Return a row of the table, and three counts of pairs of seeds: all, different winners, contradictions."""
     races = [ct.embed(answers, n_dims, loss="auto", seed=seed, epochs=1) for seed in range(SEEDS)]
     winners = [race.candidates[0].loss for race in races]
     as_good = [{race.candidates[0].loss, *race.tied_losses} for race in races]
@@ -81,7 +79,7 @@ def ties(name: str, answers: ct.Comparisons, n_dims: int) -> tuple[list[str], np
 
 
 def starts(name: str, answers: ct.Comparisons, n_dims: int) -> list[str]:
-    """Return a row of the table: how far apart maps of several starts are at their end, and after their heat."""
+    """Return a row of the table: distances between the final maps of several starts, and after a few epochs."""
     loss = ct.embed(answers, n_dims, loss="auto", seed=0, epochs=1).loss
     cells = []
     for epochs in (100, EPOCHS):
@@ -103,8 +101,8 @@ def main() -> None:
         except OSError as error:
             print(f"{name}: left out ({error})", flush=True)
             continue
-        row, some = ties(name, answers, n_dims)
-        counts += some
+        row, pair_counts = ties(name, answers, n_dims)
+        counts += pair_counts
         tie_rows.append(row)
         start_rows.append(starts(name, answers, n_dims))
         print(*row, *start_rows[-1][1:], sep="  ", flush=True)
@@ -128,7 +126,7 @@ def main() -> None:
         text = "\n\n".join([*paragraphs, measured_on(COMMAND)])
         print(text, end="\n\n")
         if not quick:
-            (MEASURED / f"auto-{part}.md").write_text(text + "\n", encoding="utf-8")
+            write_measured(f"auto-{part}", text)
 
 
 if __name__ == "__main__":

@@ -21,10 +21,9 @@ import numpy as np
 from matplotlib.figure import Figure
 
 import closerthan as ct
-from benchmarks.measured_on import measured_on
+from benchmarks.measured import DOCS, measured_on, write_measured
 from closerthan.plotting import ellipses_figure, neighbours_figure
 
-DOCS = Path(__file__).resolve().parent.parent / "docs"
 FILE = "cfd36_people.csv"
 COMMAND = ("fit", FILE, "--dims", "auto", "--by", "people", "--replicates", "100")
 N_PEOPLE, N_FACES, N_ANSWERS = 39, 36, 39_000
@@ -33,14 +32,14 @@ N_PEOPLE, N_FACES, N_ANSWERS = 39, 36, 39_000
 class Study(NamedTuple):
     """The output of one run of the command."""
 
-    summary: str  # how the file was understood
+    summary: str  # how the file was interpreted
     facts: str
     methods: str  # the paragraph at the end of the report
     replicates: ct.Replicates
 
     @property
     def page(self) -> str:
-        """The part of the guide that these make."""
+        """The part of the guide that is made from this output."""
         text = "\n\n".join([f"$ closerthan {' '.join(COMMAND)}", self.summary, self.facts])
         return "\n".join(
             ["```text", text, "```", "", "Its report ends with a paragraph to copy:", "", f"> {self.methods}"]
@@ -48,7 +47,7 @@ class Study(NamedTuple):
 
 
 def write_twin(path: Path, n_people: int = N_PEOPLE, n_faces: int = N_FACES, n_answers: int = N_ANSWERS) -> None:
-    """Write a file of simulated people, by default as many as in the study."""
+    """Write a file of answers by simulated people, by default the number of people in the real study."""
     points = np.random.default_rng(0).standard_normal((n_faces, 3)) * [0.9, 0.7, 0.4]
     rows = ct.datasets.simulated(points, n_answers, noise="ste", seed=0).rows
     names = [f"person{number:02d}" for number in range(n_people)]
@@ -68,7 +67,7 @@ def study(folder: Path, words: tuple[str, ...] = COMMAND) -> Study:
 
 
 def _first_block(text: str) -> str:
-    """The lines up to the first empty one."""
+    """Return the lines before the first empty one."""
     return "\n".join(line.rstrip() for line in re.split(r"\n\s*\n", text.strip())[0].splitlines())
 
 
@@ -95,7 +94,7 @@ def main() -> None:
     print(text)
     if real.exists():
         draw(finished.replicates).savefig(DOCS / "images" / "what-can-i-believe.png", dpi=80)
-        (DOCS / "measured" / "what-can-i-believe.md").write_text(text + "\n", encoding="utf-8")
+        write_measured("what-can-i-believe", text)
 
 
 if __name__ == "__main__":

@@ -1,10 +1,10 @@
-"""Groups of objects: is their number found, are continua left alone; and comparison-based trees beside cblearn's.
+"""Clusters: how often their number is found, how often continua are divided, and trees compared with cblearn's.
 
     python -m benchmarks.clusters            writes docs/measured/clusters.md and docs/measured/group-numbers.md
-    python -m benchmarks.clusters numbers    the number of groups alone; four CPU minutes
+    python -m benchmarks.clusters numbers    only the number of groups; four CPU minutes
 
-Numbers: points in groups, or without any, and simulated people who answer as ste assumes. A map is fitted, and the
-number of groups is found on it and again on maps of halves of the answers, as ``closerthan cluster`` does.
+Numbers: points with or without groups, and simulated people who answer as ste assumes. A map is fitted, and the number
+of groups is determined on it and on maps of halves of the answers, as ``closerthan cluster`` does.
 
 Trees, two sets: one like that with which cblearn tests its clustering (2 x 10 points), where the partitions into 2 to 6
 groups are compared; and 200 points in four clouds with 4,000 triplets, for the seconds. cblearn runs in an
@@ -29,17 +29,15 @@ from sklearn.metrics import adjusted_rand_score
 
 import closerthan as ct
 from benchmarks.environments import interpreter
-from benchmarks.measured_on import measured_on
+from benchmarks.measured import measured_on, write_measured
 from benchmarks.tables import table
 from closerthan.objects.comparison_tree import comparison_tree, cut
 
-PAGE = Path(__file__).parents[1] / "docs" / "measured" / "clusters.md"
-NUMBERS_PAGE = PAGE.with_name("group-numbers.md")
 SETS = 4
 PATIENCE = 60  # CPU seconds after which cblearn makes no more merges
 GROUPS = range(2, 7)
 
-# What cblearn is asked to do; it counts merges and stops when its time is up.
+# The script that runs cblearn; it counts merges and stops when its time is up.
 PEER = """
 import json, sys, time
 import numpy as np
@@ -51,17 +49,17 @@ class Enough(Exception): pass
 ComparisonHC(2).fit_predict(np.array([[0, 1, 2], [1, 0, 2], [2, 1, 0], [3, 2, 0]]))  # compiles what it needs
 def timed(*args, **options):
     global merges
-    found = closest(*args, **options)
+    clusters = closest(*args, **options)
     merges += 1
     if time.process_time() - start > patience: raise Enough
-    return found
+    return clusters
 _comparison_hc.closest_clusters = timed
 if sys.argv[4] == "both":
     one_way = ComparisonHC._triplets_to_quadruplets
     def both_ways(self, *args, **options):
-        found = one_way(self, *args, **options)
-        others = [found.transpose(order) for order in ((1, 0, 2, 3), (0, 1, 3, 2), (1, 0, 3, 2))]
-        return np.sign(sum(others) + found)
+        quadruplets = one_way(self, *args, **options)
+        others = [quadruplets.transpose(order) for order in ((1, 0, 2, 3), (0, 1, 3, 2), (1, 0, 3, 2))]
+        return np.sign(sum(others) + quadruplets)
     ComparisonHC._triplets_to_quadruplets = both_ways
 start, labels = time.process_time(), {}
 try:
@@ -74,24 +72,24 @@ print(json.dumps({"labels": labels, "seconds": time.process_time() - start, "mer
 
 
 def peer(rows: np.ndarray, groups: list[int], ways: str = "one") -> dict[str, object]:
-    """What cblearn finds, and how long it takes."""
+    """Return the groups that cblearn finds, and the time it takes."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "rows.npy"
         np.save(path, rows)
         command = [str(interpreter("cblearn")), "-c", PEER, str(path), str(PATIENCE), json.dumps(groups), ways]
-        done = subprocess.run(command, capture_output=True, text=True, check=True)
-    return json.loads(done.stdout.splitlines()[-1])
+        process = subprocess.run(command, capture_output=True, text=True, check=True)
+    return json.loads(process.stdout.splitlines()[-1])
 
 
 def example() -> ct.Comparisons:
-    """The set that cblearn tests its clustering with, drawn by us."""
+    """Return a data set like the one that cblearn tests its clustering with."""
     centres = np.array([[1.0, 0.0], [-1.0, 0.0]])
     points, _ = make_blobs([10, 10], centers=centres, cluster_std=0.2, shuffle=False, random_state=2)
     return ct.datasets.simulated(points, 5000, seed=2)
 
 
 def large() -> ct.Comparisons:
-    """200 points in four clouds."""
+    """Return answers about 200 points in four clouds."""
     points, _ = make_blobs(200, centers=4, cluster_std=1.0, random_state=0)
     return ct.datasets.simulated(points, 4000, seed=0)
 
@@ -103,9 +101,10 @@ SHAPES = ((12, 60), (24, 20), (24, 80), (50, 60))  # objects, answers per object
 
 
 def separate(number: int, apart: float, *, unequal: bool = False) -> Callable[[int, np.random.Generator], np.ndarray]:
-    """Normal groups in the plane, of which the two nearest centres are so many standard deviations apart.
+    """Return a generator of points in normal groups in the plane.
 
-    Unequal: half of the objects are in the first group.
+    The two nearest centres are ``apart`` standard deviations apart. If ``unequal``, half of the objects are in the
+    first group.
     """
 
     def points(n_objects: int, rng: np.random.Generator) -> np.ndarray:
@@ -149,37 +148,37 @@ WORLDS: dict[str, tuple[int, Callable[[int, np.random.Generator], np.ndarray]]] 
 
 
 def numbers(n_sets: int) -> str:
-    """How often groups are called clear, and how often their number is right."""
-    rows, right, said, false, continua = [], 0, 0, 0, 0
+    """Measure how often groups are called clear, and how often their number is right."""
+    rows, right, n_stable, false, continua = [], 0, 0, 0, 0
     for name, (number, world) in WORLDS.items():
         cells = []
         for n_objects, per_object in SHAPES:
-            rng, found = np.random.default_rng([n_objects, per_object]), []
+            rng, clusterings = np.random.default_rng([n_objects, per_object]), []
             for seed in range(n_sets):
                 points = world(n_objects, rng)
                 points *= SIZE / np.sqrt(points.var(axis=0).sum())
                 answers = ct.datasets.simulated(points, per_object * n_objects, noise="ste", seed=seed)
-                # Without groups only the map matters, which takes a tenth of the time.
+                # Without groups only the map is needed, which takes a tenth of the time.
                 data = answers if number else ct.embed(answers, points.shape[1], loss="ste", seed=seed)
-                found.append(ct.cluster(data, seed=seed))
-            clear = [one for one in found if one.is_clear]
-            stable = [one for one in clear if one.number_is_stable]
+                clusterings.append(ct.cluster(data, seed=seed))
+            clear = [clustering for clustering in clusterings if clustering.is_clear]
+            stable = [clustering for clustering in clear if clustering.number_is_stable]
             if number:
-                same = sum(one.n_clusters == number for one in stable)
-                cells.append(
-                    f"{sum(one.n_clusters == number for one in found)} / {len(clear)} / {same} of {len(stable)}"
+                same, n_right = (
+                    sum(clustering.n_clusters == number for clustering in some) for some in (stable, clusterings)
                 )
-                right, said = right + same, said + len(stable)
+                cells.append(f"{n_right} / {len(clear)} / {same} of {len(stable)}")
+                right, n_stable = right + same, n_stable + len(stable)
             else:
                 cells.append(f"{len(clear)}")
-                false, continua = false + len(clear), continua + len(found)
+                false, continua = false + len(clear), continua + len(clusterings)
         rows.append((name, *cells))
         print(*rows[-1], sep=" | ", flush=True)
     header = ("points", *(f"{n} objects, {per} answers each" for n, per in SHAPES))
     return "\n\n".join(
         [
             f"Of {continua} continua, **{false}** are said to have clear groups. Where groups are called clear and "
-            f"their number stable, it is right in **{right} of {said}** cases:",
+            f"their number stable, it is right in **{right} of {n_stable}** cases:",
             table(header, rows),
             f"Of {n_sets} sets: true number found / groups called clear / of those whose number is also called "
             "stable, how many are right. For continua: how many are called clear. Distances between the nearest "
@@ -189,7 +188,7 @@ def numbers(n_sets: int) -> str:
 
 
 def trees() -> str:
-    """Comparison-based trees beside cblearn's."""
+    """Compare comparison-based trees with cblearn's."""
     small = example()
     tree, same = comparison_tree(small), {}
     for ways in ("one", "both"):
@@ -207,30 +206,29 @@ def trees() -> str:
     finished = bool(slow["labels"])
     n_merges = big.n_objects - 4
     whole = "all" if finished else f"{slow['merges']} of {n_merges}"
-    lines = [
-        "| | closerthan | cblearn 0.4.0 |",
-        "| --- | --- | --- |",
-        f"| {small.n_objects} objects: partitions into 2 to 6 groups that agree, each pair entered both ways | "
-        f"| {same['both']} of {len(GROUPS)} |",
-        f"| the same, pairs entered one way, as cblearn does | | {same['one']} of {len(GROUPS)} |",
-        f"| {big.n_objects} objects, {len(big):,} triplets: CPU seconds | {ours:.2f} (the whole tree) "
-        f"| {'' if finished else 'more than '}{slow['seconds']:.0f} ({whole} merges) |",
-        f"| | | {'' if finished else 'more than '}{slow['seconds'] / ours:,.0f} times as long |",
+    more = "" if finished else "more than "
+    agree = f"{small.n_objects} objects: partitions into 2 to 6 groups that agree, each pair entered both ways"
+    cpu_seconds = f"{big.n_objects} objects, {len(big):,} triplets: CPU seconds"
+    rows = [
+        [agree, "", f"{same['both']} of {len(GROUPS)}"],
+        ["the same, pairs entered one way, as cblearn does", "", f"{same['one']} of {len(GROUPS)}"],
+        [cpu_seconds, f"{ours:.2f} (the whole tree)", f"{more}{slow['seconds']:.0f} ({whole} merges)"],
+        ["", "", f"{more}{slow['seconds'] / ours:,.0f} times as long"],
     ]
-    return "\n".join(lines)
+    return table(["", "closerthan", "cblearn 0.4.0"], rows)
 
 
 def main() -> None:
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     options.add_argument("parts", nargs="*", choices=[[], "numbers", "trees"])
     options.add_argument("--sets", type=int, default=SETS)
-    asked = options.parse_args()
-    wanted = asked.parts or ["numbers", "trees"]
-    for name, page, made in (("numbers", NUMBERS_PAGE, lambda: numbers(asked.sets)), ("trees", PAGE, trees)):
-        if name in wanted:
-            text = f"{made()}\n\n{measured_on('python -m benchmarks.clusters')}\n"
-            print(text)
-            page.write_text(text, encoding="utf-8")
+    arguments = options.parse_args()
+    pages = {"numbers": ("group-numbers", lambda: numbers(arguments.sets)), "trees": ("clusters", trees)}
+    for part in arguments.parts or pages:
+        page, measure = pages[part]
+        text = f"{measure()}\n\n{measured_on('python -m benchmarks.clusters')}\n"
+        print(text)
+        write_measured(page, text)
 
 
 if __name__ == "__main__":

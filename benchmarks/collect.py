@@ -1,10 +1,11 @@
-"""A study under load, and killed under load.
+"""A study's server under load, and killed under load.
 
     python -m benchmarks.collect [--quick]
 
-First, 200 participants answer for a minute, each about every two seconds: 95 % of replies are to come within 50 ms, and
-none is to be an error. Then the server is killed 20 times while 50 answer as fast as they can: every acknowledged
-answer must be in the file, none twice, and everybody goes on. Writes docs/measured/collect.md, unless quick.
+First, 200 participants answer for a minute, each about every two seconds: 95 % of the replies must arrive within 50 ms,
+without errors. Then the server is killed 20 times while 50 participants answer as fast as they can: every acknowledged
+answer must be in the file exactly once, and all participants must be able to continue. Writes
+docs/measured/collect.md, unless quick.
 """
 
 import argparse
@@ -26,16 +27,16 @@ from pathlib import Path
 
 from reproduction.machine import machine
 
-from benchmarks.measured_on import measured_on
+from benchmarks.measured import measured_on, write_measured
 from closerthan.collect.study.new import make_study
 
 N_OBJECTS = 100
-WAIT = 20.0  # seconds in which a server must be up
+WAIT = 20.0  # seconds in which a server must start
 
 
 @dataclass
-class Seen:
-    """What all participants have seen."""
+class Replies:
+    """The replies that all participants received."""
 
     seconds: list[float] = field(default_factory=list)
     errors: list[str] = field(default_factory=list)
@@ -45,10 +46,10 @@ class Seen:
 
 
 class Participant:
-    """Somebody who joins and answers; a lost reply is asked for again, as the page does."""
+    """A participant who joins and answers; lost replies are requested again, as the web page does."""
 
-    def __init__(self, port: int, seen: Seen, *, patient: bool, choose=None) -> None:
-        self._port, self._seen, self._patient = port, seen, patient
+    def __init__(self, port: int, replies: Replies, *, patient: bool, choose=None) -> None:
+        self._port, self._replies, self._patient = port, replies, patient
         self._choose = choose or (lambda question: random.randrange(len(question["options"])))
         self._key = secrets.token_hex(16)
         self._streams = None
@@ -63,8 +64,8 @@ class Participant:
             choice = self._choose(question)
             body = {"question": question["id"], "choice": choice, "rt_ms": random.randrange(600, 3000)}
             state = await self._ask("POST", "/answer", body)
-            self._seen.acknowledged[question["id"]] = choice
-        self._seen.finished += state["stage"] != "questions"
+            self._replies.acknowledged[question["id"]] = choice
+        self._replies.finished += state["stage"] != "questions"
         if self._streams:
             self._streams[1].close()
 
@@ -75,15 +76,15 @@ class Participant:
                 status, reply = await self._exchange(method, path, body)
             except (OSError, asyncio.IncompleteReadError, ValueError) as error:
                 self._streams = None
-                self._seen.lost += 1
+                self._replies.lost += 1
                 if not self._patient:
-                    self._seen.errors.append(f"{path}: {error!r}")
+                    self._replies.errors.append(f"{path}: {error!r}")
                 await asyncio.sleep(0.1)
                 continue
-            self._seen.seconds.append(time.perf_counter() - begun)
+            self._replies.seconds.append(time.perf_counter() - begun)
             if status == 200:
                 return json.loads(reply)
-            self._seen.errors.append(f"{path}: {status} {reply[:100]!r}")
+            self._replies.errors.append(f"{path}: {status} {reply[:100]!r}")
             await asyncio.sleep(0.5)
 
     async def _exchange(self, method: str, path: str, body):
@@ -102,7 +103,7 @@ class Participant:
 
 
 class Server:
-    """A server in a process of its own."""
+    """A server in a separate process."""
 
     def __init__(self, study: Path) -> None:
         self._study = study
@@ -143,103 +144,109 @@ def new_study(folder: Path, n_objects: int, number: int) -> Path:
     return folder / "study"
 
 
-async def under_load(port: int, n_participants: int, seconds: float, pause: float) -> Seen:
-    seen = Seen()
+async def under_load(port: int, n_participants: int, seconds: float, pause: float) -> Replies:
+    replies = Replies()
     end = time.perf_counter() + seconds
-    await asyncio.gather(*(Participant(port, seen, patient=False).take_part(end, pause) for _ in range(n_participants)))
-    return seen
+    await asyncio.gather(
+        *(Participant(port, replies, patient=False).take_part(end, pause) for _ in range(n_participants))
+    )
+    return replies
 
 
-async def killed(server: Server, times: int, n_participants: int) -> tuple[Seen, int]:
-    """What was seen, and how many were still answering at the last kill."""
-    seen = Seen()
+async def killed(server: Server, times: int, n_participants: int) -> tuple[Replies, int]:
+    """Return the replies, and the number of participants still answering at the last kill."""
+    replies = Replies()
     end = time.perf_counter() + 1e9
     people = [
-        asyncio.create_task(Participant(server.port, seen, patient=True).take_part(end, 0.05))
+        asyncio.create_task(Participant(server.port, replies, patient=True).take_part(end, 0.05))
         for _ in range(n_participants)
     ]
     for _ in range(times):
         await asyncio.sleep(random.uniform(0.3, 1.0))
-        still = n_participants - seen.finished
+        n_answering = n_participants - replies.finished
         await asyncio.to_thread(server.kill)
         await asyncio.to_thread(server.start)
     await asyncio.gather(*people)
-    return seen, still
+    return replies, n_answering
 
 
-def check(study: Path, seen: Seen) -> list[str]:
-    """What is wrong with the file, compared with what was acknowledged."""
+def check(study: Path, replies: Replies) -> list[str]:
+    """Return a list of discrepancies between the file and the acknowledged answers."""
     file = sqlite3.connect(study / "answers.sqlite")
-    kept = file.execute("SELECT question, choice FROM answers").fetchall()
+    stored = file.execute("SELECT question, choice FROM answers").fetchall()
     (sound,) = file.execute("PRAGMA integrity_check").fetchone()
     (twice,) = file.execute(
         """SELECT count(*) FROM (SELECT 1 FROM questions JOIN answers ON question = id GROUP BY participant, place
         HAVING count(*) > 1)"""
     ).fetchone()
     file.close()
-    there = dict(kept)
-    missing = [question for question, choice in seen.acknowledged.items() if there.get(question) != choice]
+    choices = dict(stored)
+    missing = [question for question, choice in replies.acknowledged.items() if choices.get(question) != choice]
     wrong = []
     if missing:
-        wrong.append(f"{len(missing)} acknowledged answers are missing or otherwise")
-    if len(there) < len(kept) or twice:
-        wrong.append("some answers are there twice")
-    if len(kept) > len(seen.acknowledged):
-        wrong.append(f"{len(kept) - len(seen.acknowledged)} answers were never acknowledged")
+        wrong.append(f"{len(missing)} acknowledged answers are missing or different")
+    if len(choices) < len(stored) or twice:
+        wrong.append("some answers were stored twice")
+    if len(stored) > len(replies.acknowledged):
+        wrong.append(f"{len(stored) - len(replies.acknowledged)} answers were never acknowledged")
     return wrong + ([] if sound == "ok" else [sound])
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.collect")
     parser.add_argument("--quick", action="store_true", help="20 people for 5 seconds, and 3 kills")
-    parser.add_argument("--participants", type=int, help="how many at once (200)")
+    parser.add_argument("--participants", type=int, help="number of simultaneous participants (200)")
     options = parser.parse_args()
     n_participants, seconds, kills = (20, 5.0, 3) if options.quick else (200, 60.0, 20)
     n_participants = options.participants or n_participants
     load = os.getloadavg()[0]
     print(f"on {machine()}, {load:.1f} processes wanted a core before")
-    wrong, said = [], []
+    wrong, sentences = [], []
     with tempfile.TemporaryDirectory() as folder:
         study = new_study(Path(folder), N_OBJECTS, 200)
         server = Server(study)
         server.start()
-        seen = asyncio.run(under_load(server.port, n_participants, seconds, 2.0))
+        replies = asyncio.run(under_load(server.port, n_participants, seconds, 2.0))
         code = server.stop()
-        ordered = sorted(1000 * one for one in seen.seconds)
+        ordered = sorted(1000 * one for one in replies.seconds)
         late = ordered[int(0.95 * len(ordered))]
-        said.append(
+        sentences.append(
             f"{n_participants} participants for {seconds:.0f} s: {len(ordered):,} replies "
             f"({len(ordered) / seconds:.0f} a second), median {statistics.median(ordered):.1f} ms, "
             f"95 % below {late:.1f} ms, 99 % below {ordered[int(0.99 * len(ordered))]:.1f} ms, "
-            f"slowest {ordered[-1]:.0f} ms; {len(seen.errors)} errors; stopped with {code}"
+            f"slowest {ordered[-1]:.0f} ms; {len(replies.errors)} errors; stopped with {code}"
         )
         wrong += (
-            check(study, seen) + seen.errors[:3] + (["too slow"] if late > 50 else []) + (["not stopped"] * bool(code))
+            check(study, replies)
+            + replies.errors[:3]
+            + (["too slow"] if late > 50 else [])
+            + (["not stopped"] * bool(code))
         )
     with tempfile.TemporaryDirectory() as folder:
         study = new_study(Path(folder), N_OBJECTS, 20 * kills)
         server = Server(study)
         server.start()
         n_people = min(n_participants, 50)
-        seen, still = asyncio.run(killed(server, kills, n_people))
+        replies, n_answering = asyncio.run(killed(server, kills, n_people))
         server.stop()
-        print(said[-1])
-        said.append(
-            f"The server killed {kills} times while {n_people} answered ({still} of them to the last): "
-            f"{len(seen.acknowledged):,} acknowledged, {seen.lost:,} replies lost and asked for again, "
-            f"{seen.finished} finished, {len(seen.errors)} errors"
+        print(sentences[-1])
+        sentences.append(
+            f"The server killed {kills} times while {n_people} answered ({n_answering} of them to the last): "
+            f"{len(replies.acknowledged):,} acknowledged, {replies.lost:,} replies lost and asked for again, "
+            f"{replies.finished} finished, {len(replies.errors)} errors"
         )
-        wrong += check(study, seen) + seen.errors[:3] + ([] if seen.finished == n_people else ["not all finished"])
-        wrong += [] if still else ["killed when all had finished"]
-    said[-1] += f"; {', '.join(wrong) or 'every acknowledged answer was there, none twice'}"
-    print(said[-1])
+        wrong += (
+            check(study, replies) + replies.errors[:3] + ([] if replies.finished == n_people else ["not all finished"])
+        )
+        wrong += [] if n_answering else ["killed when all had finished"]
+    sentences[-1] += f"; {', '.join(wrong) or 'every acknowledged answer was there, none twice'}"
+    print(sentences[-1])
     if not options.quick:
-        lines = "\n".join(f"- {one}." for one in said)
+        lines = "\n".join(f"- {one}." for one in sentences)
         busy = f"While {load:.0f} other processes wanted one of {os.cpu_count()} cores" if load > 1 else ""
         busy += f" (this one had priority {os.nice(0)})" if busy and os.nice(0) else ""
         busy += ":\n\n" if busy else ""
-        target = Path(__file__).resolve().parent.parent / "docs" / "measured" / "collect.md"
-        target.write_text(f"{busy}{lines}\n\n{measured_on('python -m benchmarks.collect')}\n", encoding="utf-8")
+        write_measured("collect", f"{busy}{lines}\n\n{measured_on('python -m benchmarks.collect')}")
     return int(bool(wrong))
 
 

@@ -1,39 +1,37 @@
-"""How often comparing two maps finds a difference where there is none, and where objects moved.
+"""False positives and power of comparing two maps: without a difference, and with objects that moved.
 
     python -m benchmarks.contrast            four minutes on two cores; writes docs/measured/contrast.md
     python -m benchmarks.contrast --quick    a rehearsal, in which everything is small; writes nothing
 
-Simulated people answer as ste assumes, each with a map that differs a little from that of the group. Three of fifteen
-objects are moved in the second group, or none.
+Simulated people answer as ste assumes, each with a map that differs a little from that of the group. In the second
+group, three of fifteen objects are moved, or none.
 """
 
 import argparse
 import warnings
-from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
 import closerthan as ct
-from benchmarks.measured_on import measured_on
+from benchmarks.measured import measured_on, write_measured
 from benchmarks.tables import table
 from closerthan.wording import percent
 
-MEASURED = Path(__file__).resolve().parent.parent / "docs" / "measured"
 N_OBJECTS = 15
 MOVED = (0, 1, 2)
 SPREAD = 1.5
-EACH = 40  # answers of a person in a group
+EACH = 40  # answers per person in a group
 
 
 class World(NamedTuple):
     """A kind of study."""
 
     name: str
-    shift: float  # how far the moved objects are, in units of the map's spread
+    shift: float  # distance by which objects move, in units of the map's spread
     is_paired: bool = False  # the same people are in both groups
     n_people: int = 12  # in each group
-    own: float = 0.3  # standard deviation of people's own places
+    own: float = 0.3  # standard deviation of the positions between people
     by: str | None = None
 
 
@@ -50,27 +48,29 @@ WORLDS = (
 
 
 def groups(world: World, rng: np.random.Generator) -> list[ct.Comparisons]:
-    """The answers of both groups."""
+    """Return the answers of both groups."""
     first = SPREAD * rng.standard_normal((N_OBJECTS, 2))
     angle = rng.uniform(0, 2 * np.pi)
     second = first.copy()
     second[list(MOVED)] += world.shift * SPREAD * np.array([np.cos(angle), np.sin(angle)])
     own = world.own * rng.standard_normal((2 * world.n_people, N_OBJECTS, 2))
-    found = []
+    answers = []
     for number, places in enumerate((first, second)):
         people = np.arange(world.n_people) + (0 if world.is_paired else number * world.n_people)
         rows = [
             ct.datasets.simulated(places + own[person], EACH, noise="ste", seed=int(rng.integers(1 << 31))).rows
             for person in people
         ]
-        who = np.repeat([f"p{person}" for person in people], EACH)
+        person_names = np.repeat([f"p{person}" for person in people], EACH)
         everything = np.concatenate(rows)
-        found.append(ct.Comparisons.from_triplets(everything, people=who, n_objects=N_OBJECTS, unmentioned="ignore"))
-    return found
+        answers.append(
+            ct.Comparisons.from_triplets(everything, people=person_names, n_objects=N_OBJECTS, unmentioned="ignore")
+        )
+    return answers
 
 
 class Counts(NamedTuple):
-    """What was found in many studies of one kind."""
+    """Averages over many studies of one kind."""
 
     differ: float  # fraction of studies
     hits: float  # fraction of the moved objects
@@ -81,10 +81,10 @@ def measured(world: World, n_studies: int, n_permutations: int) -> Counts:
     differ, hits, false = [], [], []
     for study in range(n_studies):
         one, other = groups(world, np.random.default_rng([study, len(world.name)]))
-        found = ct.compare_maps(one, other, loss="ste", n_permutations=n_permutations, by=world.by, seed=study)
-        named = {int(moved.name) for moved in found.moved}
+        difference = ct.compare_maps(one, other, loss="ste", n_permutations=n_permutations, by=world.by, seed=study)
+        named = {int(moved.name) for moved in difference.moved}
         moved = set(MOVED) if world.shift else set()
-        differ.append(found.differ)
+        differ.append(difference.differ)
         hits.append(len(named & moved) / len(MOVED))
         false.append(bool(named - moved))
     return Counts(*(float(np.mean(values)) for values in (differ, hits, false)))
@@ -113,7 +113,7 @@ def main() -> None:
     )
     if not quick:
         text = "\n\n".join([lines, note, measured_on("python -m benchmarks.contrast")]) + "\n"
-        (MEASURED / "contrast.md").write_text(text, encoding="utf-8")
+        write_measured("contrast", text)
 
 
 if __name__ == "__main__":

@@ -1,9 +1,9 @@
 # ruff: noqa: E501 - prose
-"""Do the defaults need tuning? Held-out errors over shapes of data, for the defaults and for their neighbours.
+"""Sensitivity to the defaults: held-out errors of the defaults and of neighbouring values, over shapes of data.
 
     python -m benchmarks.defaults            writes docs/defaults.md (about ten minutes)
 
-Errors are the same on any machine; the race of losses has a column of seconds, so leave the machine alone meanwhile.
+Errors are the same on any machine. The race of losses has a column of seconds, for which the machine should be idle.
 """
 
 import argparse
@@ -20,6 +20,8 @@ from unittest import mock
 import numpy as np
 
 import closerthan as ct
+from benchmarks.measured import DOCS
+from benchmarks.tables import table
 from closerthan.fit import loss_race
 from closerthan.solvers.steps import EPSILON, FIRST_STEP, LONGEST
 from closerthan.solvers.svrg import LEAST_SHARED_BATCH
@@ -39,8 +41,8 @@ RACE: dict[str, tuple[Any, ...]] = {  # numbers of fit/loss_race.py, and their n
     "CLEARLY": (0.5, 2.0),
     "STARTS": (1, 4),
 }
-RACES = 4  # times as many seeds: what wins a race is chance to a part
-SMALL = 1e-3  # objectives below it are as good as 0
+RACES = 4  # factor on the number of seeds, because the winner of a race depends on chance
+SMALL = 1e-3  # smaller objectives count as this value
 
 
 class Batches(ct.solvers.SVRG):
@@ -60,10 +62,12 @@ class Shape(NamedTuple):
     flipped: float
 
     @property
-    def name(self) -> str:
-        return f"{self.n_objects:,} | {self.n_dims} | {self.n_triplets:,} | {percent(self.flipped, digits=0)}"
+    def cells(self) -> list[str]:
+        """The first cells of its row in a table, under ``SHAPE_HEADER``."""
+        return [f"{self.n_objects:,}", f"{self.n_dims}", f"{self.n_triplets:,}", percent(self.flipped, digits=0)]
 
 
+SHAPE_HEADER = ("objects", "dimensions", "triplets", "flipped")
 SHAPES = [
     Shape(20, 2, 2_000, 0.0),
     Shape(20, 2, 400, 0.1),
@@ -85,15 +89,15 @@ SHAPES = [
 
 
 class Setting(NamedTuple):
-    """A way to fit: a solver and what else differs from the default."""
+    """A way to fit: a solver and the scale of its start."""
 
     name: str
     solver: ct.solvers.Solver = ct.solvers.Polyak()
     scale: float = 0.1  # of the start
 
     def fit(self, shape: Shape, data: ct.datasets.Synthetic, loss: str, seed: int) -> tuple[list[float], float, bool]:
-        """Held-out error after each epoch, final objective, and whether the fit diverged."""
-        # Another stream: with the same seed the data would begin with the same numbers as the start.
+        """Return the held-out error after each epoch, the final objective, and whether the fit diverged."""
+        # A separate stream, because with the same seed the data and the start would use the same random numbers.
         start = self.scale * np.random.default_rng([seed, 1]).standard_normal((shape.n_objects, shape.n_dims))
         errors: list[float] = []
 
@@ -148,9 +152,9 @@ ALONE = [
 ]
 
 
-def shapes_table() -> Iterator[str]:
-    yield "| objects | dimensions | triplets | flipped | " + " | ".join(ct.losses.LOSSES) + " |"
-    yield "| --- " * (4 + len(ct.losses.LOSSES)) + "|"
+def shapes_table() -> str:
+    """Return the held-out error of the default for each shape and loss."""
+    rows = []
     for number, shape in enumerate(SHAPES):
         data = data_of(shape, number)
         cells = []
@@ -158,11 +162,13 @@ def shapes_table() -> Iterator[str]:
             errors, _, diverged = DEFAULT.fit(shape, data, loss, seed=0)
             cells.append(" / ".join(f"{errors[min(epoch, len(errors) - 1)]:.3f}" for epoch in (5, 10, 20)))
             cells[-1] += " (diverged)" * diverged
-        yield f"| {shape.name} | " + " | ".join(cells) + " |"
+        rows.append([*shape.cells, *cells])
         print(shape, cells, flush=True)
+    return table([*SHAPE_HEADER, *ct.losses.LOSSES], rows)
 
 
-def neighbours_table(settings: list[Setting], seeds: int) -> Iterator[str]:
+def neighbours_table(settings: list[Setting], seeds: int) -> str:
+    """Return the held-out errors of each setting, averaged over all shapes and losses."""
     small = [(number, shape) for number, shape in enumerate(SHAPES) if shape.n_triplets <= 200_000]
     fits = {}
     for number, shape in small:
@@ -173,25 +179,24 @@ def neighbours_table(settings: list[Setting], seeds: int) -> Iterator[str]:
                     fits[setting.name, number, loss, seed] = setting.fit(shape, data, loss, seed)
         print(shape, flush=True)
     cases = [key[1:] for key in fits if key[0] == settings[0].name]
-    yield "| setting | fits | diverged | held-out error after 5 epochs | after 20 epochs | objective against the first row's |"
-    yield "| --- | --- | --- | --- | --- | --- |"
+    header = ["setting", "fits", "diverged", "held-out error after 5 epochs", "after 20 epochs"]
+    rows = []
     for setting in settings:
-        rows = [fits[(setting.name, *case)] for case in cases]
+        outcomes = [fits[(setting.name, *case)] for case in cases]
         base = [fits[(settings[0].name, *case)] for case in cases]
-        after = [np.mean([row[0][min(epoch, len(row[0]) - 1)] for row in rows]) for epoch in (5, 20)]
-        ends = np.maximum([[row[1], other[1]] for row, other in zip(rows, base, strict=True)], SMALL)
+        after = [np.mean([errors[min(epoch, len(errors) - 1)] for errors, _, _ in outcomes]) for epoch in (5, 20)]
+        ends = np.maximum([[one[1], other[1]] for one, other in zip(outcomes, base, strict=True)], SMALL)
         ratio = np.exp(np.mean(np.log(ends[:, 0] / ends[:, 1])))
-        yield (
-            f"| {setting.name} | {len(rows)} | {sum(row[2] for row in rows)} | {after[0]:.4f} | {after[1]:.4f} "
-            f"| {ratio:.2f} |"
-        )
+        n_diverged = sum(diverged for _, _, diverged in outcomes)
+        cells = [f"{len(outcomes)}", f"{n_diverged}", f"{after[0]:.4f}", f"{after[1]:.4f}", f"{ratio:.2f}"]
+        rows.append([setting.name, *cells])
+    return table([*header, "objective against the first row's"], rows)
 
 
-def sizes_table(seeds: int) -> Iterator[str]:
-    """Where the size of a map matters: whole fits of gnmds, whose loss is 0 on clean answers if a map is large."""
+def sizes_table(seeds: int) -> str:
+    """Return errors of whole gnmds fits for several rules of enlargement; its loss is 0 on clean answers if a map is large."""
     rules = {"as far as fits best": 1e-9, "the default": DEFAULTS.enough, "never": 1e9}
-    yield "| objects | dimensions | triplets | flipped | " + " | ".join(rules) + " |"
-    yield "| --- " * (4 + len(rules)) + "|"
+    rows = []
     for number, shape in enumerate(SHAPES):
         if shape not in (Shape(100, 10, 10_000, 0.0), Shape(1_000, 10, 200_000, 0.0)):
             continue
@@ -201,14 +206,14 @@ def sizes_table(seeds: int) -> Iterator[str]:
             fits = [ct.embed(data.train, shape.n_dims, loss="gnmds", solver=solver, seed=seed) for seed in range(seeds)]
             error = np.mean([ct.triplet_error(data.test, fit.embedding) for fit in fits])
             cells.append(f"{error:.3f}, {np.mean([fit.history[-1].epoch for fit in fits]):.0f} epochs")
-        yield f"| {shape.name} | " + " | ".join(cells) + " |"
+        rows.append([*shape.cells, *cells])
         print(shape, cells, flush=True)
+    return table([*SHAPE_HEADER, *rules], rows)
 
 
-def starts_table(seeds: int) -> Iterator[str]:
-    """How much further starts gain: the start with the lowest objective out of several."""
-    yield "| objects | dimensions | triplets | flipped | " + " | ".join(f"{k} starts" for k in STARTS) + " |"
-    yield "| --- " * (4 + len(STARTS)) + "|"
+def starts_table(seeds: int) -> str:
+    """Return the error of the start with the lowest objective, for several numbers of starts."""
+    rows = []
     for number, shape in enumerate(SHAPES):
         if shape.n_triplets > 20_000:
             continue
@@ -223,36 +228,36 @@ def starts_table(seeds: int) -> Iterator[str]:
                 for seed in range(seeds)
             ]
             means.append(f"{np.mean(errors):.4f}")
-        yield f"| {shape.name} | " + " | ".join(means) + " |"
+        rows.append([*shape.cells, *means])
         print(shape, means, flush=True)
+    return table([*SHAPE_HEADER, *(f"{k} starts" for k in STARTS)], rows)
 
 
-def stopping_table(seeds: int) -> Iterator[str]:
-    """What the rules of stopping save, and what they cost."""
+def stopping_table(seeds: int) -> str:
+    """Return the number of epochs and the error for several stopping rules."""
     limits: list[dict[str, Any]] = [
         *[{"tolerance": tolerance} for tolerance in TOLERANCES],
         *[{"window": window} for window in WINDOWS],
         *[{"worthwhile": share} for share in WORTHWHILE],
         *[{"validation": 0.1, "patience": patience} for patience in PATIENCES],
     ]
-    yield "| changed | epochs run | held-out error |"
-    yield "| --- | --- | --- |"
+    rows = []
     for changed in limits:
-        asked = {"solver": _changed(**changed)} if "worthwhile" in changed else changed
-        fits = list(_whole_fits(seeds, list(ct.losses.LOSSES), **asked))
+        settings = {"solver": _changed(**changed)} if "worthwhile" in changed else changed
+        fits = list(_whole_fits(seeds, list(ct.losses.LOSSES), **settings))
         epochs = np.mean([fit.history[-1].epoch for _, fit in fits])
-        yield f"| {_said(changed)} | {epochs:.0f} | {_mean_error(fits):.4f} |"
+        rows.append([_change_text(changed), f"{epochs:.0f}", f"{_mean_error(fits):.4f}"])
         print(changed, epochs, flush=True)
+    return table(["changed", "epochs run", "held-out error"], rows)
 
 
-def race_table(seeds: int) -> Iterator[str]:
-    """What each number of the race of losses is worth."""
+def race_table(seeds: int) -> str:
+    """Return the error and the time of the race of losses, with each of its constants changed."""
     changes: list[dict[str, Any]] = [{}, *[{name: value} for name, values in RACE.items() for value in values]]
-    yield "| changed | held-out error | more than in the first row | seconds against the first row's |"
-    yield "| --- | --- | --- | --- |"
+    rows = []
     seconds: list[float] = []
     errors: list[np.ndarray] = []
-    list(_whole_fits(1, ["auto"]))  # compiles
+    list(_whole_fits(1, ["auto"]))  # compiles the kernels
     for changed in changes:
         with contextlib.ExitStack() as stack:
             for name, value in changed.items():
@@ -265,8 +270,9 @@ def race_table(seeds: int) -> Iterator[str]:
         if changed:
             each = errors[-1] - errors[0]
             more = f"{each.mean():.4f} ± {each.std() / np.sqrt(len(each)):.4f}"
-        yield f"| {_said(changed)} | {errors[-1].mean():.4f} | {more} | {seconds[-1] / seconds[0]:.2f} |"
+        rows.append([_change_text(changed), f"{errors[-1].mean():.4f}", more, f"{seconds[-1] / seconds[0]:.2f}"])
         print(changed, seconds[-1], flush=True)
+    return table(["changed", "held-out error", "more than in the first row", "seconds against the first row's"], rows)
 
 
 def _whole_fits(seeds: int, losses: list[str], **changed: Any) -> Iterator[tuple[ct.datasets.Synthetic, ct.Result]]:
@@ -282,13 +288,13 @@ def _mean_error(fits: list[tuple[ct.datasets.Synthetic, ct.Result]]) -> float:
     return float(np.mean([ct.triplet_error(data.test, fit.embedding) for data, fit in fits]))
 
 
-def _said(changed: dict[str, Any]) -> str:
+def _change_text(changed: dict[str, Any]) -> str:
     return ", ".join(f"`{name}` = {value}" for name, value in changed.items()) or "the default"
 
 
 def data_of(shape: Shape, number: int) -> ct.datasets.Synthetic:
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # objects that no triplet mentions: expected where triplets are few
+        warnings.simplefilter("ignore")  # objects without triplets are expected in small data sets
         return ct.datasets.synthetic(
             shape.n_objects, shape.n_dims, shape.n_triplets, 10_000, flipped=shape.flipped, seed=number
         )
@@ -296,9 +302,9 @@ def data_of(shape: Shape, number: int) -> ct.datasets.Synthetic:
 
 def main() -> None:
     options = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    options.add_argument("--out", type=Path, default=Path(__file__).parent.parent / "docs" / "defaults.md")
+    options.add_argument("--out", type=Path, default=DOCS / "defaults.md")
     options.add_argument("--seeds", type=int, default=5, help="seeds for shapes of at most 20,000 triplets")
-    given = options.parse_args()
+    arguments = options.parse_args()
     page = [
         "# Defaults that need no tuning",
         "",
@@ -315,7 +321,7 @@ def main() -> None:
         "",
         "## Held-out error after 5 / 10 / 20 epochs, one start",
         "",
-        *shapes_table(),
+        shapes_table(),
         "",
         "Few noisy answers are overfitted, whatever the step: use `validation=0.1`.",
         "",
@@ -324,15 +330,15 @@ def main() -> None:
         "Each setting changed alone; means over all losses and over the shapes above with at most 200,000 triplets. The last "
         f"column is the geometric mean of the final objective relative to the first row's (below {SMALL:g} counts as {SMALL:g}): above 1 is worse.",
         "",
-        *neighbours_table(NEIGHBOURS, given.seeds),
+        neighbours_table(NEIGHBOURS, arguments.seeds),
         "",
         "How far a map is enlarged matters little in these means, but on single sets (whole fits, gnmds):",
         "",
-        *sizes_table(given.seeds),
+        sizes_table(arguments.seeds),
         "",
         "The same for SVRG-SBB alone:",
         "",
-        *neighbours_table(ALONE, given.seeds),
+        neighbours_table(ALONE, arguments.seeds),
         "",
         "## Batch size and sampling",
         "",
@@ -346,7 +352,7 @@ def main() -> None:
         "",
         "Mean held-out error over all losses, of the start with the lowest objective:",
         "",
-        *starts_table(3),
+        starts_table(3),
         "",
         "One start is the default: with more dimensions at first, starts differ little. With `loss=\"auto\"` there are two, which "
         "have a short heat first, and only the better one is run to its end; in the race, each round has given each loss another start already.",
@@ -357,14 +363,14 @@ def main() -> None:
         "shapes with at most 20,000 triplets and all losses (`patience` counts only with `validation=`). `worthwhile` is what an epoch must gain at first, as the same share, "
         "or the default solver's steps become half as long:",
         "",
-        *stopping_table(3),
+        stopping_table(3),
         "",
         "## The race of losses",
         "",
         "`loss=\"auto\"`, over the same shapes, with four times as many seeds; each number of `fit/loss_race.py` changed alone "
         "(± the standard error over seeds, of the same answers):",
         "",
-        *race_table(given.seeds),
+        race_table(arguments.seeds),
         "",
         "FEWEST_FITTED (100,000), ENOUGH (20 per coordinate), MOST_HELD_OUT (20,000) and MOST_DRAWN (60 million comparisons) bound the race on large files alone: of 20,000 answers an error of "
         "10 % is known to .002, which is the difference that matters.",
@@ -391,9 +397,9 @@ def main() -> None:
         "and at most 16 of them, 1 ms of waiting before a thread sleeps, and fits at the same time from 16,000 comparisons on (shorter ones wait for Python).",
         "",
     ]  # fmt: skip
-    given.out.parent.mkdir(parents=True, exist_ok=True)
-    given.out.write_text("\n".join(page), encoding="utf-8")
-    print(f"wrote {given.out}")
+    arguments.out.parent.mkdir(parents=True, exist_ok=True)
+    arguments.out.write_text("\n".join(page), encoding="utf-8")
+    print(f"wrote {arguments.out}")
 
 
 if __name__ == "__main__":

@@ -35,7 +35,7 @@ def write(path: Path, results: Results, findings: Sequence[Finding], figures: Se
         counted(findings),
         table(
             ("target", "where", "wanted", "measured", "verdict"),
-            ((f.target, f.where, f.wanted, f.measured, _bold(f)) for f in findings),
+            ((f.target, f.where, f.goal, f.measured, _bold(f)) for f in findings),
         ),
     ]
     images = {file.stem: f"![{caption}]({file.name})\n\n*{caption}*" for file, caption in figures}
@@ -105,7 +105,7 @@ def _workload(results: Results, name: str) -> str:
 
 
 def _common_error(fits: Sequence[Fits]) -> float:
-    """An error that most methods reach: the median of where cblearn's estimators end, or else of where ours do."""
+    """Return an error that most methods reach: the median final error of cblearn's estimators, or of ours."""
     ends = [one.error.middle for one in fits if one.method == "cblearn" and one.done]
     ends = ends or [one.error.middle for one in fits if one.done]
     return math.ceil(1000 * sorted(ends)[len(ends) // 2]) / 1000 if ends else math.nan

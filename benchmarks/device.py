@@ -2,8 +2,8 @@
 
     python -m benchmarks.device [--only NAME ...]      writes build/benchmarks/device.json (a few minutes on an H200)
 
-Answers are drawn on the card: which of two random objects is closer to a third, by the true map. Seconds are the
-solver's; the held-out error (of noise-free answers) is looked at off the clock.
+Answers are generated on the card: which of two random objects is closer to a third, according to the true map. Seconds
+are those of the solver; the time to evaluate the held-out error (on noise-free answers) is not counted.
 """
 
 import argparse
@@ -27,7 +27,7 @@ from closerthan.solvers.visiting_order import visits
 
 N_TEST = 1_000_000
 GOALS = (0.05, 0.01, 0.006)
-AT_ONCE = 20_000_000  # answers drawn at a time
+AT_ONCE = 20_000_000  # answers generated at a time
 
 
 class Size(NamedTuple):
@@ -50,8 +50,8 @@ SIZES = {
 }
 
 
-def drawn(truth: torch.Tensor, n_answers: int, flipped: float, seed: int) -> torch.Tensor:
-    """Answers by the true map, some of them reversed."""
+def simulate(truth: torch.Tensor, n_answers: int, flipped: float, seed: int) -> torch.Tensor:
+    """Return answers according to the true map, some of them reversed."""
     generator = torch.Generator(truth.device).manual_seed(seed)
     rows = torch.empty(n_answers, 3, dtype=torch.int32, device=truth.device)
     n_objects = len(truth)
@@ -73,17 +73,18 @@ def drawn(truth: torch.Tensor, n_answers: int, flipped: float, seed: int) -> tor
 
 
 def problem(size: Size, where: torch.device, seed: int = 0) -> tuple[Answers, Answers]:
-    """Answers to fit, and noise-free ones to judge by."""
+    """Return answers to fit, and noise-free answers to test with."""
     generator = torch.Generator(where).manual_seed(seed)
     truth = torch.randn(size.n_objects, size.n_dims, generator=generator, device=where)
-    return Answers(drawn(truth, size.n_answers, size.flipped, seed + 1)), Answers(drawn(truth, N_TEST, 0.0, seed + 2))
+    train = simulate(truth, size.n_answers, size.flipped, seed + 1)
+    return Answers(train), Answers(simulate(truth, N_TEST, 0.0, seed + 2))
 
 
-class Watched:
-    """A walk that is looked at after each eighth of a pass, off the clock."""
+class TrackedWalk:
+    """A walk whose held-out error is evaluated after each eighth of a pass, without counting the time for it."""
 
-    def __init__(self, walk: Any, objective: GPUObjective, seen: dict[str, list[float]]) -> None:
-        self._walk, self._objective, self._seen = walk, objective, seen
+    def __init__(self, walk: Any, objective: GPUObjective, curve: dict[str, list[float]]) -> None:
+        self._walk, self._objective, self._curve = walk, objective, curve
         self._spent, self._since = 0.0, math.nan
 
     def __getattr__(self, name: str) -> Any:
@@ -96,38 +97,38 @@ class Watched:
         self._walk.take(part)
         torch.cuda.synchronize()
         self._spent += time.perf_counter() - self._since
-        self._seen["seconds"].append(self._spent)
-        self._seen["error"].append(self._objective.held_out_error(self._walk.mean))
+        self._curve["seconds"].append(self._spent)
+        self._curve["error"].append(self._objective.held_out_error(self._walk.mean))
         self._since = time.perf_counter()
 
 
-class WatchedObjective(GPUObjective):
-    """An objective whose walks are watched."""
+class TrackedObjective(GPUObjective):
+    """An objective whose walks are tracked."""
 
-    def __init__(self, *given: Any) -> None:
-        super().__init__(*given)
-        self.seen: dict[str, list[float]] = {"seconds": [], "error": []}
+    def __init__(self, *arguments: Any) -> None:
+        super().__init__(*arguments)
+        self.curve: dict[str, list[float]] = {"seconds": [], "error": []}
 
-    def polyak_walk(self, *given: Any) -> Any:
-        return Watched(super().polyak_walk(*given), self, self.seen)
+    def polyak_walk(self, *arguments: Any) -> Any:
+        return TrackedWalk(super().polyak_walk(*arguments), self, self.curve)
 
 
 def fitted(size: Size, answers: Answers, test: Answers, loss: str = "ste") -> dict[str, Any]:
-    """The default solver: seconds and held-out error after each eighth of a pass, and after each epoch."""
-    objective = WatchedObjective(answers, size.n_objects, LOSSES[loss]().in_dims(size.n_dims), test)
+    """Run the default solver; return seconds and held-out error after each eighth of a pass, and after each epoch."""
+    objective = TrackedObjective(answers, size.n_objects, LOSSES[loss]().in_dims(size.n_dims), test)
     objective.prepare(Polyak.needs, size.n_dims)
     start = 0.1 * np.random.default_rng(0).standard_normal((size.n_objects, size.n_dims))
     monitor = Monitor(objective, Limits(size.epochs))
     Polyak().run(objective, start, np.random.default_rng(1), monitor)
     return {
-        "walk": objective.seen,
+        "walk": objective.curve,
         "seconds": [record.seconds for record in monitor.history],
         "error": [record.validation_error for record in monitor.history],
     }
 
 
 def pass_seconds(size: Size, answers: Answers) -> float:
-    """The kernel alone: a pass over all answers, the best of three."""
+    """Return the time of the kernel alone for a pass over all answers, the best of three."""
     objective = GPUObjective(answers, size.n_objects, LOSSES["ste"]())
     x = 0.1 * np.random.default_rng(0).standard_normal((size.n_objects, size.n_dims))
     walk = objective.polyak_walk(x, StepSchedule(0.01, 10.0 * size.n_objects, 4.0), size.n_answers)
@@ -147,7 +148,7 @@ def _timed(walk: Any, order: Visits) -> float:
 
 
 def adam(size: Size, answers: Answers, test: Answers, seconds: float) -> dict[str, Any]:
-    """Plain PyTorch: Adam on random batches, for so many seconds."""
+    """Run plain PyTorch, Adam on random batches, for this number of seconds."""
     where = answers.rows.device
     x = (0.1 * torch.randn(size.n_objects, size.n_dims, device=where)).requires_grad_()
     optimizer = torch.optim.Adam([x], lr=0.05)
@@ -175,32 +176,32 @@ def main() -> None:
     options.add_argument("--only", nargs="*", default=list(SIZES), choices=list(SIZES))
     options.add_argument("--out", type=Path, default=Path("build/benchmarks/device.json"))
     options.add_argument("--adam", type=float, default=0.0, help="seconds of plain PyTorch Adam beside each fit")
-    given = options.parse_args()
+    arguments = options.parse_args()
     where = torch.device("cuda")
     warm = Size(1_000, 100_000, epochs=2)
-    fitted(warm, *problem(warm, where))  # compiles
-    found: dict[str, Any] = {"machine": torch.cuda.get_device_name(), "torch": torch.__version__}
-    for name in given.only:
+    fitted(warm, *problem(warm, where))  # compiles the kernels
+    results: dict[str, Any] = {"machine": torch.cuda.get_device_name(), "torch": torch.__version__}
+    for name in arguments.only:
         size = SIZES[name]
         answers, test = problem(size, where)
-        found[name] = {**size._asdict(), **fitted(size, answers, test), "pass": pass_seconds(size, answers)}
-        if given.adam:
-            found[name]["adam"] = adam(size, answers, test, given.adam)
-        shown = ", ".join(
+        results[name] = {**size._asdict(), **fitted(size, answers, test), "pass": pass_seconds(size, answers)}
+        if arguments.adam:
+            results[name]["adam"] = adam(size, answers, test, arguments.adam)
+        curve = ", ".join(
             f"{error:.4f} at {seconds:.3f}"
-            for seconds, error in zip(found[name]["seconds"], found[name]["error"], strict=True)
+            for seconds, error in zip(results[name]["seconds"], results[name]["error"], strict=True)
         )
-        print(f"{name}: a pass {found[name]['pass']:.4f} s; {shown}", flush=True)
+        print(f"{name}: a pass {results[name]['pass']:.4f} s; {curve}", flush=True)
         for goal in GOALS:
-            reached = [at for at, error in zip(*found[name]["walk"].values(), strict=True) if error <= goal]
+            reached = [at for at, error in zip(*results[name]["walk"].values(), strict=True) if error <= goal]
             print(f"    {goal:g}: {f'{reached[0]:.3f} s' if reached else 'not reached'}", flush=True)
-        if given.adam:
-            best = min(found[name]["adam"]["error"])
-            print(f"    Adam: {best:.4f} within {given.adam:g} s", flush=True)
+        if arguments.adam:
+            best = min(results[name]["adam"]["error"])
+            print(f"    Adam: {best:.4f} within {arguments.adam:g} s", flush=True)
         del answers, test
         torch.cuda.empty_cache()
-    given.out.parent.mkdir(parents=True, exist_ok=True)
-    given.out.write_text(json.dumps(found, indent=1), encoding="utf-8")
+    arguments.out.parent.mkdir(parents=True, exist_ok=True)
+    arguments.out.write_text(json.dumps(results, indent=1), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -1,33 +1,31 @@
-"""The number of dimensions: how often is the true one found, and how often one too many?
+"""The choice of the number of dimensions: how often it is right, and how often it is too large.
 
     python -m benchmarks.dims            five minutes on one core; writes docs/measured/dims.md
     python -m benchmarks.dims --quick    a rehearsal with two sets of each kind; writes nothing
 
-Random maps with a known number of dimensions make the answers. A second table measures whether the 95 % interval of a
-gain contains the true gain of the same maps, where a third dimension is so weak that it hardly helps.
+The answers come from random maps with a known number of dimensions. A second table measures how often the 95 % interval
+of a gain contains the true gain of the same maps, if a third dimension is so weak that it hardly helps.
 """
 
 import argparse
-from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
 import closerthan as ct
-from benchmarks.measured_on import measured_on
+from benchmarks.measured import measured_on, write_measured
 from benchmarks.tables import table
 from closerthan.evaluate.cross_validation import Scores, gain, held_out_fits
 from closerthan.evaluate.dims import REPEATS
 from closerthan.wording import counted, percent, percentage_points
 
-PAGE = Path(__file__).parents[1] / "docs" / "measured" / "dims.md"
 SEED = 31_415
 SETS = 15
 GAIN_SETS = 30
 
 
 class Kind(NamedTuple):
-    """How a set of answers is made."""
+    """A kind of simulated data set."""
 
     name: str
     n_objects: int
@@ -37,7 +35,7 @@ class Kind(NamedTuple):
     level: float | None = None
     n_people: int = 0
     differences: float = 0.0  # between people: standard deviation of the logarithms of their weights of dimensions
-    repeats: int = 1  # how often each question is asked
+    repeats: int = 1  # number of answers to each question
 
 
 KINDS = (
@@ -63,17 +61,17 @@ def answers_of(kind: Kind, rng: np.random.Generator) -> ct.Comparisons:
 
 
 def answers_about(points: np.ndarray, kind: Kind, rng: np.random.Generator) -> ct.Comparisons:
-    def one(where: np.ndarray, number: int) -> np.ndarray:
-        return ct.datasets.simulated(where, number, noise=kind.noise, level=kind.level, seed=rng).rows
+    def simulated_rows(positions: np.ndarray, number: int) -> np.ndarray:
+        return ct.datasets.simulated(positions, number, noise=kind.noise, level=kind.level, seed=rng).rows
 
     if kind.n_people:
         each = kind.n_answers // kind.n_people
         weights = np.exp(kind.differences * rng.standard_normal((kind.n_people, 1, kind.n_dims)))
-        rows = np.concatenate([one(points * weight, each) for weight in weights])
+        rows = np.concatenate([simulated_rows(points * weight, each) for weight in weights])
         people = np.repeat(np.arange(kind.n_people), each)
         return ct.Comparisons.from_triplets(rows, n_objects=kind.n_objects, people=people)
     if kind.repeats == 1:
-        return ct.Comparisons.from_triplets(one(points, kind.n_answers), n_objects=kind.n_objects)
+        return ct.Comparisons.from_triplets(simulated_rows(points, kind.n_answers), n_objects=kind.n_objects)
     questions = ct.datasets.simulated(points, kind.n_answers // kind.repeats, seed=rng).rows
     rows = np.repeat(questions, kind.repeats, axis=0)
     near, far = (np.sum((points[rows[:, 0]] - points[rows[:, other]]) ** 2, axis=1) for other in (1, 2))
@@ -83,7 +81,7 @@ def answers_about(points: np.ndarray, kind: Kind, rng: np.random.Generator) -> c
 
 
 class Measured(NamedTuple):
-    """A gain by cross-validation, and the true one of the same maps."""
+    """A gain estimated by cross-validation, and the true gain of the same maps."""
 
     covered: bool
     is_sure: bool
@@ -91,7 +89,7 @@ class Measured(NamedTuple):
 
 
 def measured_gain(n_people: int, third: float, rng: np.random.Generator) -> Measured:
-    """Cross-validate in two and three dimensions, where the third one has this standard deviation."""
+    """Cross-validate in two and three dimensions; ``third`` is the standard deviation of the third one."""
     kind = Kind("", 25, 3, 2_000, n_people=n_people, differences=0.4)
     points = rng.standard_normal((kind.n_objects, kind.n_dims)) * [1.0, 1.0, third]
     answers = answers_about(points, kind, rng)
@@ -109,13 +107,13 @@ def measured_gain(n_people: int, third: float, rng: np.random.Generator) -> Meas
         none = np.zeros(1)
         scores.append(Scores(none, none, 0.0, np.bincount(group, wrong), np.bincount(group).astype(float)))
         true.append(float(np.mean(errors)))
-    found = gain(*scores)
+    estimate = gain(*scores)
     real = true[0] - true[1]
-    return Measured(found.low <= real <= found.high, found.is_sure, real)
+    return Measured(estimate.low <= real <= estimate.high, estimate.is_sure, real)
 
 
 def choices(n_sets: int, rng: np.random.Generator) -> list[str]:
-    """The table of choices, and the sentence that sums it up."""
+    """Return the table of choices, and the sentence that sums it up."""
     rows, too_many, many, five, of_five = [], 0, 0, 0, 0
     for kind in KINDS:
         chosen = np.array([
@@ -130,26 +128,26 @@ def choices(n_sets: int, rng: np.random.Generator) -> list[str]:
         answers = f"{kind.n_answers:,}"
         rows.append([kind.name, f"{kind.n_objects}", answers, people, f"{right} of {n_sets}", f"{over} of {n_sets}"])
         print(*rows[-1], chosen.tolist(), sep="  ", flush=True)
-    said = (
+    summary = (
         f"Five true dimensions are found in **{five} of {of_five}** sets ({percent(five / of_five, 0)}); too many are "
         f"chosen in **{too_many} of {many}** ({percent(too_many / many)}):"
     )
     titles = ["true dimensions and noise", "objects", "answers", "people", "found", "too many"]
-    return [said, "", table(titles, rows)]
+    return [summary, "", table(titles, rows)]
 
 
 def intervals(n_sets: int, rng: np.random.Generator) -> list[str]:
-    """The table of gains that are about zero."""
+    """Return the table of intervals for gains of about zero."""
     rows = []
     for n_people, third in ((0, 0.3), (0, 0.4), (20, 0.4)):
-        found = [measured_gain(n_people, third, rng) for _ in range(n_sets)]
-        true = np.array([each.true for each in found])
+        gains = [measured_gain(n_people, third, rng) for _ in range(n_sets)]
+        true = np.array([each.true for each in gains])
         rows.append([
             f"{third}",
             f"{n_people}" if n_people else "questions",
             f"{percentage_points(true.mean(), 2)} ± {percentage_points(true.std(), 2)}",
-            f"{sum(each.covered for each in found)} of {n_sets}",
-            f"{sum(each.is_sure for each in found)} of {n_sets}",
+            f"{sum(each.covered for each in gains)} of {n_sets}",
+            f"{sum(each.is_sure for each in gains)} of {n_sets}",
         ])  # fmt: skip
         print(*rows[-1], sep="  ", flush=True)
     titles = ["size of the third dimension", "people", "true gain, points", "interval contains it", "called better"]
@@ -172,7 +170,7 @@ def main() -> None:
     )
     print(text)
     if not quick:
-        PAGE.write_text(text + "\n", encoding="utf-8")
+        write_measured("dims", text)
 
 
 if __name__ == "__main__":

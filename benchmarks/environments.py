@@ -1,4 +1,4 @@
-"""Virtual environments for the peers, made once and kept in a cache folder outside the repository."""
+"""Virtual environments for the peers, created once in a cache folder outside the repository."""
 
 import os
 import shutil
@@ -14,7 +14,7 @@ REQUIREMENTS = {
 
 
 def cache_folder() -> Path:
-    """Where environments, answers and other things that can be made again are kept."""
+    """Return the folder of environments, answers and other files that can be created again."""
     chosen = os.environ.get("CLOSERTHAN_BENCHMARKS")
     if chosen:
         return Path(chosen)
@@ -22,17 +22,17 @@ def cache_folder() -> Path:
 
 
 def interpreter(name: str) -> Path:
-    """The Python of the environment ``name``; the environment is made if it is not there."""
+    """Return the Python interpreter of the environment ``name``, which is created if necessary."""
     folder = cache_folder() / f"venv-{name}"
     python = folder / ("Scripts/python.exe" if sys.platform == "win32" else "bin/python")
     ready = folder / "ready"
-    wanted = "\n".join(REQUIREMENTS[name])
-    if not (ready.exists() and ready.read_text(encoding="utf-8") == wanted):
+    requirements = "\n".join(REQUIREMENTS[name])
+    if not (ready.exists() and ready.read_text(encoding="utf-8") == requirements):
         shutil.rmtree(folder, ignore_errors=True)
         venv.create(folder, with_pip=True)
         command = [str(python), "-m", "pip", "install", "--quiet", *REQUIREMENTS[name]]
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
-        if done.returncode:
-            raise RuntimeError(f"the environment {name!r} cannot be made: {done.stderr.strip().splitlines()[-1]}")
-        ready.write_text(wanted, encoding="utf-8")
+        process = subprocess.run(command, capture_output=True, text=True, check=False)
+        if process.returncode:
+            raise RuntimeError(f"the environment {name!r} cannot be created: {process.stderr.strip().splitlines()[-1]}")
+        ready.write_text(requirements, encoding="utf-8")
     return python

@@ -8,18 +8,18 @@ from benchmarks.results import Results
 from benchmarks.summary import Fits, fits_on
 from benchmarks.workloads import WORKLOADS
 
-# Colours that colour-blind readers tell apart (Okabe and Ito).
+# Colours that colour-blind readers can distinguish (Okabe and Ito).
 COLOURS = {"ste": "#0072B2", "gnmds": "#D55E00", "tste": "#009E73", "ckl": "#CC79A7", "soe": "#E69F00"}
 INK, FAINT = "#333333", "#999999"
 
 
 def draw(results: Results, folder: Path) -> list[tuple[Path, str]]:
-    """Draw what there are results for; the files and their captions."""
+    """Draw the figures for which there are results; return the files and their captions."""
     import matplotlib
 
     matplotlib.use("Agg")
     folder.mkdir(parents=True, exist_ok=True)
-    drawn = []
+    files = []
     for name, make, caption in (
         ("fits.png", _fits, FITS),
         ("kernels.png", _kernels, KERNELS),
@@ -32,12 +32,12 @@ def draw(results: Results, folder: Path) -> list[tuple[Path, str]]:
             path.unlink(missing_ok=True)
         else:
             figure.savefig(path, dpi=110)
-            drawn.append((path, caption))
-    return drawn
+            files.append((path, caption))
+    return files
 
 
 def draw_overview(numbers: Overview, path: Path) -> None:
-    """Seconds for a whole fit, one row per workload."""
+    """Draw the seconds for a whole fit, one row per workload."""
     import matplotlib
     from matplotlib.figure import Figure
     from matplotlib.lines import Line2D
@@ -105,14 +105,14 @@ def _fits(results: Results) -> Any:
     from matplotlib.figure import Figure
     from matplotlib.lines import Line2D
 
-    shown = [name for name in WORKLOADS if fits_on(results, name)]
-    if not shown:
+    names = [name for name in WORKLOADS if fits_on(results, name)]
+    if not names:
         return None
-    columns = min(3, len(shown))
-    rows = -(-len(shown) // columns)
+    columns = min(3, len(names))
+    rows = -(-len(names) // columns)
     figure = Figure(figsize=(4.4 * columns, 3.2 * rows + 0.7), layout="constrained")
     panels = figure.subplots(rows, columns, squeeze=False).ravel()
-    for panel, name in zip(panels, shown, strict=False):
+    for panel, name in zip(panels, names, strict=False):
         _axes(panel)
         panel.set_title(name, fontsize=10, loc="left")
         panel.set_xscale("log")
@@ -121,11 +121,11 @@ def _fits(results: Results) -> Any:
                 _show(panel, one)
         low, high = panel.get_ylim()
         panel.set_ylim(max(low, 0.0), min(high, 0.52))
-    for panel in panels[len(shown) :]:
+    for panel in panels[len(names) :]:
         panel.set_axis_off()
     for panel in panels[::columns]:
         panel.set_ylabel("held-out error")
-    for panel in panels[max(0, len(shown) - columns) : len(shown)]:
+    for panel in panels[max(0, len(names) - columns) : len(names)]:
         panel.set_xlabel("seconds")
     handles = [Line2D([], [], color=colour, label=loss) for loss, colour in COLOURS.items()]
     handles += [
@@ -172,10 +172,10 @@ def _kernels(results: Results) -> Any:
     if not results.where(part="kernels", kernel="inner step"):
         return None
     figure = Figure(figsize=(8.8, 3.4), layout="constrained")
-    left, right = figure.subplots(1, 2)
+    steps_panel, gradient_panel = figure.subplots(1, 2)
     for panel, kernel, goals in (
-        (left, "inner step", {1_000: 55, 100_000: 110}),
-        (right, "gradient", {1_000: 36}),
+        (steps_panel, "inner step", {1_000: 55, 100_000: 110}),
+        (gradient_panel, "gradient", {1_000: 36}),
     ):
         _axes(panel)
         for loss in ("ste", "gnmds", "tste"):

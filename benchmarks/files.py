@@ -1,9 +1,9 @@
-"""How long a large CSV of named triplets takes to read, and how much memory that needs.
+"""Time and memory to read a large CSV file of named triplets.
 
     python benchmarks/files.py                      # 10 million triplets of 1,000 objects
     python benchmarks/files.py --rows 1000000 --without-pyarrow
 
-The file is made in a temporary folder and read in a separate process, so that the peak is that of reading alone.
+The file is written to a temporary folder and read in a separate process, so that the peak is that of reading alone.
 """
 
 import argparse
@@ -43,10 +43,11 @@ def main() -> None:
         print(f"{machine()}; {path.stat().st_size / 1e6:,.0f} MB of CSV")
         for _ in range(options.repeats):
             command = [sys.executable, "-c", READ, str(path), "without" if options.without_pyarrow else "with"]
-            found = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+            outcome = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
             print(
-                f"{found['comparisons']:,} comparisons of {found['objects']:,} objects: "
-                f"{found['read_s']:.1f} s (and {found['import_s']:.1f} s to import), peak {found['peak_gb']:.2f} GB"
+                f"{outcome['comparisons']:,} comparisons of {outcome['objects']:,} objects: "
+                f"{outcome['read_s']:.1f} s (and {outcome['import_s']:.1f} s to import), "
+                f"peak {outcome['peak_gb']:.2f} GB"
             )
 
 
@@ -54,9 +55,9 @@ def write(path: Path, n_rows: int, n_objects: int) -> None:
     from closerthan.datasets import synthetic
     from closerthan.files import write_comparisons
 
-    made = synthetic(n_objects, 2, n_rows, n_rows, seed=0).train
+    answers = synthetic(n_objects, 2, n_rows, n_rows, seed=0).train
     names = [f"object_{number:0{len(str(n_objects))}d}" for number in range(n_objects)]
-    write_comparisons(type(made).from_triplets(made.rows, names=names), path)
+    write_comparisons(type(answers).from_triplets(answers.rows, names=names), path)
 
 
 if __name__ == "__main__":

@@ -18,15 +18,15 @@ Repeat = Callable[[str, str, Ask, Request], None]
 
 CBLEARN = {"gnmds": "GNMDS", "ste": "STE", "tste": "TSTE", "ckl": "CKL", "soe": "SOE"}
 MORE_OF_CBLEARN = ("FORTE", "OENN", "LORE")  # without a counterpart here; they count among all estimators in (b)
-LEARNING_RATES = (0.01, 0.1)  # Adam's own default of 0.001 is far too slow here: the peer's best of these counts
+LEARNING_RATES = (0.01, 0.1)  # Adam's default of 0.001 is far too slow here; the better of these counts
 ADAM_ON = ("table1", "thousand")  # workloads on which Adam runs, unless --full is given
 ALL_CORES_TOO = ("thousand",)  # workloads on which the peers run on all cores as well, unless --full is given
-LARGE_RUNS = 3  # of ours and of L-BFGS on a large workload, one of all others, unless --full is given
-LARGE_LIMIT = 12.0  # seconds of each of our fits on a large workload, unless --full is given
-ENOUGH = 6.0  # seconds after which a method is not run again on a workload
-ENOUGH_OF_REAL = 120.0  # the same for real answers: few are held out, and a run or two would be luck
+LARGE_RUNS = 3  # of closerthan and of L-BFGS on a large workload (one of all others), unless --full is given
+LARGE_LIMIT = 12.0  # seconds per closerthan fit on a large workload, unless --full is given
+ENOUGH = 6.0  # total seconds after which a method is not run again on a workload
+ENOUGH_OF_REAL = 120.0  # the same for real answers: few are held out, and one or two runs would be luck
 ENOUGH_OF_LARGE = 40.0  # the same for large workloads
-FEWEST_RUNS = 3  # on one core, but for large workloads, however long they take: a median of less is luck
+FEWEST_RUNS = 3  # on one core, except on large workloads, however long they take: a median of fewer would be luck
 
 
 def measure(options: Options, results: Results) -> None:
@@ -48,11 +48,11 @@ def _ours(options: Options, workload: Workload, data: Path, n_threads: int, repe
     with Worker(sys.executable, "closerthan_fits.py", n_threads) as worker:
 
         def ask(**request: Any) -> dict[str, Any]:
-            # Ours keep to the limit by themselves; the worker's is for accidents.
+            # Our fits observe the limit themselves; the worker's limit is a safeguard.
             limit = min(options.limit, LARGE_LIMIT) if workload.large and not options.full else options.limit
             return worker.ask(3 * limit + 60, data=str(data), n_threads=n_threads, time_limit=limit, **request)
 
-        for loss in losses:  # one after the other: a machine is not always equally fast
+        for loss in losses:  # solvers alternate, because the speed of a machine varies over time
             repeat("closerthan", loss, ask, {"loss": loss})
             if n_threads == 1 or options.full:
                 repeat("lbfgs", loss, ask, {"loss": loss, "solver": "lbfgs", "epochs": 1000})
@@ -91,7 +91,7 @@ def _torch(options: Options, data: Path, n_threads: int, repeat: Repeat) -> None
 
 
 def _repeater(options: Options, results: Results, workload: Workload, n_threads: int) -> Repeat:
-    """A function that runs a method up to ``options.runs`` times, each from another start; slow ones less often."""
+    """Return a function that runs a method up to ``options.runs`` times with different starts; slow ones less often."""
 
     def repeat(method: str, loss: str, ask: Ask, request: Request) -> None:
         key = {"part": "fits", "workload": workload.name, "method": method, "loss": loss, "threads": n_threads}
@@ -100,8 +100,8 @@ def _repeater(options: Options, results: Results, workload: Workload, n_threads:
         for run in range(_runs(options, workload, method, n_threads)):
             answer = results.once(lambda run=run: ask(seed=run, **request), **key, run=run)  # type: ignore[misc]
             spent += answer.get("seconds") or answer.get("over_limit") or 0.0
-            told = {name: answer[name] for name in ("seconds", "error", "over_limit", "failed") if name in answer}
-            options.say(f"{workload.name} {method} {loss} threads {n_threads}: {told}")
+            summary = {name: answer[name] for name in ("seconds", "error", "over_limit", "failed") if name in answer}
+            options.say(f"{workload.name} {method} {loss} threads {n_threads}: {summary}")
             enough_runs = workload.large or n_threads > 1 or run + 1 >= FEWEST_RUNS
             if "over_limit" in answer or "failed" in answer or (enough_runs and spent > enough and not options.full):
                 return
@@ -120,7 +120,7 @@ def _runs(options: Options, workload: Workload, method: str, n_threads: int) -> 
 
 
 def auto_available() -> bool:
-    """Whether ``embed`` knows ``loss="auto"``."""
+    """Return true if ``embed`` supports ``loss="auto"``."""
     from importlib import import_module
 
     embed = import_module("closerthan.fit.embedding").embed

@@ -1,4 +1,4 @@
-"""Growth: the time of an epoch of SVRG-SBB against the number of objects, of comparisons and of dimensions."""
+"""Growth: the time of an epoch of SVRG-SBB against the number of objects, comparisons and dimensions."""
 
 import time
 from itertools import pairwise, product
@@ -17,19 +17,19 @@ from closerthan.compiled.threads import WorkerPool, spin_wait
 OBJECTS = (100, 1_000, 10_000, 100_000, 1_000_000)
 COMPARISONS = (1_000, 10_000, 100_000, 1_000_000, 10_000_000, 100_000_000)
 DIMENSIONS = (1, 2, 4, 8, 10, 16, 32, 64)
-AT_COMPARISONS = 200_000  # while the number of objects or of dimensions grows
-TURNS, MOST_TURNS = 9, 24  # of one thread and all, where they are compared
-FREE = 0.95  # share of its cores' work that a machine does if they are idle otherwise
+AT_COMPARISONS = 200_000  # while the number of objects or dimensions grows
+TURNS, MOST_TURNS = 9, 24  # of one thread and all threads, for comparing them
+FREE = 0.95  # fraction of the ideal speed-up above which the cores count as otherwise idle
 SPEEDUP_AT = (1_000_000, 10_000_000)  # the second with --full
 
 
 def measure(options: Options, results: Results) -> None:
     for n_objects in OBJECTS:
-        _epoch(options, results, "n", n_objects, n_objects, AT_COMPARISONS, 10, 1)
+        _epoch(options, results, "n", n_objects, AT_COMPARISONS, 10)
     for n_rows in COMPARISONS[:-2] if options.quick else COMPARISONS:
-        _epoch(options, results, "Q", n_rows, 1_000, n_rows, 10, 1)
+        _epoch(options, results, "Q", 1_000, n_rows, 10)
     for n_dims in DIMENSIONS:
-        _epoch(options, results, "p", n_dims, 1_000, AT_COMPARISONS, n_dims, 1)
+        _epoch(options, results, "p", 1_000, AT_COMPARISONS, n_dims)
     if n_cores() > 1:
         for n_rows in SPEEDUP_AT:
             if n_rows == SPEEDUP_AT[0] or options.full:
@@ -37,10 +37,10 @@ def measure(options: Options, results: Results) -> None:
 
 
 def _threads(options: Options, results: Results, n_rows: int) -> None:
-    """One thread and all, of each case in turn, again and again.
+    """Measure each case in turn, repeatedly, on one thread and on all.
 
-    Others may use this machine's cores. Before and after each turn a plain loop tells how many are free; a turn in
-    which they were not is measured again, a limited number of times.
+    Other processes may use the cores of this machine. Before and after each turn, a plain loop measures how many cores
+    are free; turns in which they were not are repeated, a limited number of times.
     """
     cases = list(product((1_000, 10_000), ("polyak", "svrg-sbb")))
     axes = {case: f"threads at n = {case[0]:,}, {case[1]}" for case in cases}
@@ -53,19 +53,19 @@ def _threads(options: Options, results: Results, n_rows: int) -> None:
                     turns[case].append(_turn(answers[case[0]], case[1]))
         for case, axis in axes.items():
             free = [turn for turn in turns[case] if turn.free]
-            taken = free if len(free) >= TURNS // 2 else turns[case]
+            selected = free if len(free) >= TURNS // 2 else turns[case]
             for threads in (1, n_cores()):
                 key = {"part": "growth", "axis": axis, "size": n_rows, "threads": threads}
-                each = [seconds for turn in taken for seconds in turn.epochs[threads]]
-                alone = median(turn.alone for turn in taken)
+                each = [seconds for turn in selected for seconds in turn.epochs[threads]]
+                alone = median(turn.alone for turn in selected)
                 results.add(**key, **_summary(each), turns=len(turns[case]), free=len(free), alone=alone)
     for axis in axes.values():
-        for found in results.where(part="growth", axis=axis, size=n_rows):
-            options.say(f"growth in {axis}: {n_rows:,} ({found['threads']} threads): {found['seconds'] * 1e3:.2f} ms")
+        for record in results.where(part="growth", axis=axis, size=n_rows):
+            options.say(f"growth in {axis}: {n_rows:,} ({record['threads']} threads): {record['seconds'] * 1e3:.2f} ms")
 
 
 class _Turn(NamedTuple):
-    """Epochs on one thread and on all, and the speedup of a plain loop on all of them."""
+    """Times of epochs on one thread and on all, and the speed-up of a plain loop on all threads."""
 
     epochs: dict[int, list[float]]
     alone: float
@@ -82,37 +82,28 @@ def _turn(comparisons: ct.Comparisons, solver: str) -> _Turn:
 
 
 def _alone() -> float:
-    """The speedup of all cores over one for a few hundredths of a second of work: 2 on two idle cores."""
-    boards = [np.zeros(1, np.int64) for _ in range(n_cores())]
+    """Return the speed-up of all cores over one for a few hundredths of a second of work: 2 on two idle cores."""
+    counters = [np.zeros(1, np.int64) for _ in range(n_cores())]
     seconds = []
     for n_workers in (0, n_cores() - 1):
         with WorkerPool(n_workers) as pool:
-            pool.map(lambda board: spin_wait(board, 0, 1_000), boards)  # all threads are awake
+            pool.map(lambda counter: spin_wait(counter, 0, 1_000), counters)  # wakes all threads
             begin = time.perf_counter()
-            pool.map(lambda board: spin_wait(board, 0, 1_000_000), boards)
+            pool.map(lambda counter: spin_wait(counter, 0, 1_000_000), counters)
             seconds.append(time.perf_counter() - begin)
     return seconds[0] / seconds[1]
 
 
-def _epoch(
-    options: Options,
-    results: Results,
-    axis: str,
-    at: int,
-    n_objects: int,
-    n_rows: int,
-    n_dims: int,
-    threads: int,
-) -> None:
-    key = {"part": "growth", "axis": axis, "size": at, "threads": threads}
-    found = results.where(**key)
-    answer = found[-1] if found else results.add(**key, **_timed(n_objects, n_rows, n_dims, threads))
-    options.say(f"growth in {axis}: {at:,} ({threads} threads): {answer['seconds'] * 1e3:.2f} ms an epoch")
+def _epoch(options: Options, results: Results, axis: str, n_objects: int, n_rows: int, n_dims: int) -> None:
+    """Measure an epoch on one thread, where the number that ``axis`` stands for grows."""
+    size = {"n": n_objects, "Q": n_rows, "p": n_dims}[axis]
+    answer = results.once(lambda: _timed(n_objects, n_rows, n_dims), part="growth", axis=axis, size=size, threads=1)
+    options.say(f"growth in {axis}: {size:,} (1 thread): {answer['seconds'] * 1e3:.2f} ms per epoch")
 
 
-def _timed(n_objects: int, n_rows: int, n_dims: int, threads: int) -> dict[str, Any]:
+def _timed(n_objects: int, n_rows: int, n_dims: int) -> dict[str, Any]:
     epochs = 1 if n_rows > 10_000_000 else 3 if n_rows > 1_000_000 else 9
-    return _summary(_epochs(random_rows(n_objects, n_rows), n_dims, threads, "svrg-sbb", epochs))
+    return _summary(_epochs(random_rows(n_objects, n_rows), n_dims, 1, "svrg-sbb", epochs))
 
 
 def _epochs(comparisons: ct.Comparisons, n_dims: int, threads: int, solver: str, epochs: int) -> list[float]:

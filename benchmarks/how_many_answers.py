@@ -1,23 +1,21 @@
-"""How many answers a map needs: held-out error against the number of answers per object and dimension.
+"""The number of answers that a map needs: held-out error against answers per object and dimension.
 
     python -m benchmarks.how_many_answers
 
-Random points, random triplets about them, some of the answers reversed; the error is measured on other triplets,
-none of which is reversed. Writes docs/measured/how-many-answers.md, docs/measured/how-many-answers-rule.md and
+Answers are random triplets of random points, some of them reversed; the error is measured on other triplets, none of
+which is reversed. Writes docs/measured/how-many-answers.md, docs/measured/how-many-answers-rule.md and
 docs/images/how-many-answers.png.
 """
-
-from pathlib import Path
 
 import numpy as np
 from matplotlib.figure import Figure
 
 import closerthan as ct
-from benchmarks.measured_on import measured_on
+from benchmarks.measured import DOCS, measured_on, write_measured
+from benchmarks.tables import table
 from closerthan.plotting.palette import COLOURS
 from closerthan.wording import percent
 
-DOCS = Path(__file__).resolve().parent.parent / "docs"
 SHAPES = [(30, 2), (100, 2), (300, 2), (100, 5), (300, 5), (100, 10)]  # objects, dimensions
 PER_OBJECT_AND_DIMENSION = [2, 4, 8, 16, 32, 64, 128]
 FLIPPED = [0.0, 0.1, 0.2, 0.3]
@@ -39,8 +37,8 @@ def main() -> None:
         ]
     )  # fmt: skip
     draw(errors).savefig(DOCS / "images" / "how-many-answers.png", dpi=90)
-    (DOCS / "measured" / "how-many-answers.md").write_text(text(errors), encoding="utf-8")
-    (DOCS / "measured" / "how-many-answers-rule.md").write_text(rule(errors), encoding="utf-8")
+    write_measured("how-many-answers", text(errors))
+    write_measured("how-many-answers-rule", rule(errors))
 
 
 def draw(errors: np.ndarray) -> Figure:
@@ -74,46 +72,39 @@ def draw(errors: np.ndarray) -> Figure:
 
 
 def text(errors: np.ndarray) -> str:
-    lines = [
-        "Mean held-out errors of the problems, from the lowest to the highest, by answers per object and dimension and "
-        "by the share of answers that are reversed:",
-        "",
-        "| | " + " | ".join(f"{per} answers" for per in PER_OBJECT_AND_DIMENSION) + " |",
-        "| --- |" + " --- |" * len(PER_OBJECT_AND_DIMENSION),
-    ]
+    rows = []
     for flipped, of_noise in zip(FLIPPED, errors, strict=True):
         means = of_noise.mean(axis=2)  # shape x per
         cells = [f"{column.min():.3f} – {column.max():.3f}" for column in means.T]
-        lines.append(f"| {percent(flipped, digits=0)} reversed | " + " | ".join(cells) + " |")
+        rows.append([f"{percent(flipped, digits=0)} reversed", *cells])
     shapes = ", ".join(f"{n_objects} objects in {n_dims}" for n_objects, n_dims in SHAPES)
-    lines += [
-        "",
+    paragraphs = [
+        "Mean held-out errors of the problems, from the lowest to the highest, by answers per object and dimension and "
+        "by the share of answers that are reversed:",
+        table(["", *(f"{per} answers" for per in PER_OBJECT_AND_DIMENSION)], rows),
         f"Problems: {shapes} dimensions; {TRIALS} sets of random points each, fitted in as many dimensions as they "
         "have, four starts, all else by default. The error is measured on 5,000 other answers, none of them reversed.",
-        "",
+        measured_on("python -m benchmarks.how_many_answers"),
     ]
-    lines.append(measured_on("python -m benchmarks.how_many_answers"))
-    return "\n".join(lines) + "\n"
+    return "\n\n".join(paragraphs)
 
 
 def rule(errors: np.ndarray) -> str:
-    lines = [
-        "The fewest answers per object and dimension, of those tried, that bring the held-out error of *every* problem",
-        "down to 20 %, 10 % or 5 %:",
-        "",
-        "| | 20 % | 10 % | 5 % |",
-        "| --- | --- | --- | --- |",
-    ]
+    rows = []
     for flipped, of_noise in zip(FLIPPED, errors, strict=True):
         worst = of_noise.mean(axis=2).max(axis=0)
-        cells = " | ".join(fewest(worst, goal) for goal in (0.2, 0.1, 0.05))
-        lines.append(f"| {percent(flipped, digits=0)} of the answers reversed | {cells} |")
-    return "\n".join(lines) + "\n"
+        cells = [fewest(worst, goal) for goal in (0.2, 0.1, 0.05)]
+        rows.append([f"{percent(flipped, digits=0)} of the answers reversed", *cells])
+    introduction = (
+        "The fewest answers per object and dimension, of those tried, that bring the held-out error of *every* problem"
+        "\ndown to 20 %, 10 % or 5 %:"
+    )
+    return "\n\n".join([introduction, table(["", "20 %", "10 %", "5 %"], rows)])
 
 
 def fewest(errors: np.ndarray, goal: float) -> str:
     good = [per for per, error in zip(PER_OBJECT_AND_DIMENSION, errors, strict=True) if error <= goal]
-    # The first number from which on all errors are low enough: a single low one may be chance.
+    # The smallest number for which all errors from there on are low enough, because a single low one may be chance.
     steady = [per for per in good if all(e <= goal for e in errors[PER_OBJECT_AND_DIMENSION.index(per) :])]
     return str(steady[0]) if steady else f"more than {PER_OBJECT_AND_DIMENSION[-1]}"
 

@@ -1,9 +1,9 @@
-"""Instructions: how many a kernel executes per comparison, counted by callgrind, so alike on a busy machine.
+"""Instructions per comparison of each kernel, counted by callgrind and therefore independent of the machine's load.
 
     python -m benchmarks.instructions            # needs valgrind; some minutes
 
-A process under callgrind walks over the comparisons once with each kernel and loss, another one twenty times more with
-one of them; the difference is twenty passes of that kernel and hardly anything else.
+One process under callgrind makes a pass over the comparisons with each kernel and loss; another makes twenty more
+passes with one of them. The difference is twenty passes of that kernel and hardly anything else.
 """
 
 import os
@@ -11,12 +11,11 @@ import re
 import subprocess
 import sys
 import tempfile
-from pathlib import Path
 
+from benchmarks.measured import ROOT
 from benchmarks.results import FOLDER, Results
 
-N_OBJECTS, N_ROWS, MORE = 1_000, 20_000, 20  # enough that what else a process does, which varies, hardly counts
-HERE = Path(__file__).parent.parent
+N_OBJECTS, N_ROWS, MORE = 1_000, 20_000, 20  # large enough that the rest of a process hardly counts
 KERNELS, LOSSES = ("inner step", "gradient", "Polyak step"), ("ste", "gnmds", "tste")
 PROGRAM = f"""
 import sys
@@ -37,7 +36,7 @@ for loss in {LOSSES}:
         passes = {{
             "inner step": lambda: walk.take(in_order(order), 1e-7),
             "gradient": lambda: objective.at(x),
-            "Polyak step": lambda: polyak_steps(objective.family, objective.rows, order, 16, 1e-4, moving),
+            "Polyak step": lambda: polyak_steps(objective.shared_argument, objective.rows, order, 16, 1e-4, moving),
         }}
         for kernel in {KERNELS}:
             for _ in range({MORE} + 1 if sys.argv[1:] == [kernel, loss] else 1):
@@ -46,10 +45,10 @@ for loss in {LOSSES}:
 
 
 def main() -> None:
-    """Count, and keep the counts with the other raw results, from which ``python -m benchmarks --page`` takes them."""
+    """Count, and store the counts with the other raw results, from which ``python -m benchmarks --page`` reads them."""
     results = Results(FOLDER / "results.jsonl", keep=lambda record: record["part"] != "instructions")
-    # Compiled outside of callgrind, where that takes seconds instead of minutes, and kept on disk.
-    subprocess.run([sys.executable, "-c", PROGRAM], check=True, env=_environment(), cwd=HERE)
+    # Compile outside callgrind, where that takes seconds instead of minutes; the code is cached on disk.
+    subprocess.run([sys.executable, "-c", PROGRAM], check=True, env=_environment(), cwd=ROOT)
     once = _counted("", "")
     for kernel in KERNELS:
         for loss in LOSSES:
@@ -59,24 +58,24 @@ def main() -> None:
 
 
 def _counted(kernel: str, loss: str) -> int:
-    """Instructions of a process in which one kernel with one loss makes more passes than the others."""
+    """Return the instructions of a process in which one kernel with one loss makes more passes than the others."""
     with tempfile.TemporaryDirectory() as folder:
         command = ["valgrind", "--tool=callgrind", f"--callgrind-out-file={folder}/out", sys.executable, "-c", PROGRAM]
-        done = subprocess.run(
+        process = subprocess.run(
             [*command, kernel, loss],
             check=True,
             capture_output=True,
             text=True,
             env=_environment(),
-            cwd=HERE,
+            cwd=ROOT,
         )
-    found = re.search(r"Collected : (\d+)", done.stderr)
-    assert found is not None, done.stderr
-    return int(found[1])
+    match = re.search(r"Collected : (\d+)", process.stderr)
+    assert match is not None, process.stderr
+    return int(match[1])
 
 
 def _environment() -> dict[str, str]:
-    # One processor inside and outside, so that compiled code is found again: callgrind knows no AVX-512.
+    # The same processor type inside and outside, so that cached code is used: callgrind does not support AVX-512.
     return os.environ | {
         "PYTHONHASHSEED": "0",
         "OPENBLAS_NUM_THREADS": "1",  # its threads would spin, and be counted

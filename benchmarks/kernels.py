@@ -1,4 +1,4 @@
-"""Kernels: nanoseconds per inner step and per term of a full gradient, beside the machine's memory bandwidth."""
+"""Kernels: nanoseconds per inner step and per term of a full gradient, and the machine's memory bandwidth."""
 
 import time
 from collections.abc import Callable, Iterator
@@ -23,24 +23,24 @@ from closerthan.solvers.visiting_order import SAMPLINGS
 LOSSES = ("ste", "gnmds", "tste")
 SIZES = (100, 1_000, 10_000, 100_000)
 N_DIMS = 10
-REPEATS = 3  # in a round
+REPEATS = 3  # per round
 
 
 def measure(options: Options, results: Results) -> None:
-    """Every kernel in every round, so that a disturbance of some seconds does not affect one of them alone."""
+    """Measure every kernel in every round, so that a disturbance of some seconds does not affect a single kernel."""
     rounds = 2 if options.quick else 5
     n_rows = 100_000 if options.quick else 400_000
     stream = results.once(lambda: _stream(3 * rounds), part="kernels", kernel="stream")
     options.say(f"memory bandwidth {stream['gb_per_second']:.1f} GB/s (one thread)")
-    wanted = [case for case in _cases() if not results.where(part="kernels", **case)]
-    found: dict[int, list[dict[str, Any]]] = {number: [] for number in range(len(wanted))}
-    for number in range(rounds if wanted else 0):
+    cases = [case for case in _cases() if not results.where(part="kernels", **case)]
+    timings: list[list[dict[str, Any]]] = [[] for _ in cases]
+    for number in range(rounds if cases else 0):
         options.say(f"kernels, round {number + 1} of {rounds}")
-        for place, case in enumerate(wanted):
-            found[place].append(_timed(case, random_rows(case["n_objects"], n_rows)))
-    for place, case in enumerate(wanted):
-        times = [ns for one in found[place] for ns in one["times"]]
-        per = {"ns": median(times), "lowest": min(times), "highest": max(times), "bytes": found[place][0]["bytes"]}
+        for case, timing in zip(cases, timings, strict=True):
+            timing.append(_timed(case, random_rows(case["n_objects"], n_rows)))
+    for case, timing in zip(cases, timings, strict=True):
+        times = [ns for one in timing for ns in one["times"]]
+        per = {"ns": median(times), "lowest": min(times), "highest": max(times), "bytes": timing[0]["bytes"]}
         results.add(part="kernels", **case, **per)
         threads = f", {case['threads']} threads" if "threads" in case else ""
         options.say(f"n = {case['n_objects']} {case['loss']}, {case['kernel']}{threads}: {per['ns']:.1f} ns")
@@ -67,7 +67,7 @@ def _timed(case: dict[str, Any], rows: Comparisons) -> dict[str, Any]:
 
 
 def random_rows(n_objects: int, n_rows: int) -> Comparisons:
-    """Triplets of distinct objects, at random; they follow from no map, which makes no difference to a kernel."""
+    """Return random triplets of distinct objects; no map underlies them, which makes no difference to a kernel."""
     rng = np.random.default_rng(0)
     anchor = rng.integers(n_objects, size=n_rows)
     near = (anchor + rng.integers(1, n_objects, size=n_rows)) % n_objects
@@ -80,7 +80,7 @@ def random_rows(n_objects: int, n_rows: int) -> Comparisons:
 
 
 def in_order(order: NDArray[np.int64]) -> Visits:
-    """Visits that stand for just this order."""
+    """Return visits that expand to exactly this order."""
     return Visits((ShuffledPass(order[:0], 1, 1, order, 0, len(order)),))
 
 
@@ -113,7 +113,7 @@ def _polyak_step(rows: Comparisons, loss: str) -> dict[str, Any]:
     def walk() -> float:
         begin = time.perf_counter()
         for order in orders:
-            polyak_steps(objective.family, objective.rows, order, 16, 1e-4, x)  # shorter moves would be left out
+            polyak_steps(objective.shared_argument, objective.rows, order, 16, 1e-4, x)
         return time.perf_counter() - begin
 
     return _per(walk, len(rows)) | {"bytes": 3 * 2 * x.shape[1] * 4 + 12 + 8}
@@ -132,12 +132,12 @@ def _full(rows: Comparisons, loss: str, n_threads: int) -> dict[str, Any]:
 
 
 def _per(timed: Callable[[], float], number: float) -> dict[str, Any]:
-    timed()  # compiles
+    timed()  # compiles the kernel
     return {"times": [timed() / number * 1e9 for _ in range(REPEATS)]}
 
 
 def _stream(repeats: int) -> dict[str, Any]:
-    """``c = a + b`` over arrays far larger than any cache: two read, one written."""
+    """Time ``c = a + b`` on arrays far larger than any cache: two are read, one is written."""
     a, b, c = (np.ones(1 << 24) for _ in range(3))
 
     def add() -> float:

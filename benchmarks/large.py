@@ -29,8 +29,8 @@ def measure(options: Options, results: Results) -> None:
 
     def fit() -> dict[str, Any]:
         command = [sys.executable, "-m", "benchmarks.large", str(answers), str(test), str(seconds)]
-        done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
-        answer: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+        process = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
+        answer: dict[str, Any] = json.loads(process.stdout.splitlines()[-1])
         return answer
 
     answer = results.once(fit, part="large", n_objects=N_OBJECTS, n_rows=n_rows, n_dims=N_DIMS)
@@ -45,7 +45,7 @@ def _files(options: Options, n_rows: int) -> tuple[Path, Path]:
     paths = folder / f"large-{n_rows}.npy", folder / "large-test.npy"
     for path, number, seed in zip(paths, (n_rows, N_TEST), (1, 2), strict=True):
         if not path.exists():
-            options.say(f"making {number:,} triplets")
+            options.say(f"generating {number:,} triplets")
             draft = path.with_suffix(".draft")
             rows = np.lib.format.open_memmap(draft, "w+", np.int32, (number, 3))
             _answer(rows, seed)
@@ -95,13 +95,13 @@ def _fit(answers: str, test: str, seconds: float) -> dict[str, Any]:
 
 
 def _peak() -> float:
-    """The most memory that this process has had, in bytes; rusage would also know of the process that it came from."""
+    """Return the peak memory of this process in bytes; rusage would include the process that it was forked from."""
     status = Path("/proc/self/status")
     if status.exists():
         return 1024.0 * int(status.read_text().split("VmHWM:")[1].split()[0])
     import resource
 
-    return float(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)  # bytes on macOS, the other system we know of
+    return float(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)  # in bytes on macOS
 
 
 if __name__ == "__main__":

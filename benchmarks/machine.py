@@ -1,4 +1,4 @@
-"""The machine that a measurement was taken on, in words."""
+"""A description of the machine that measurements were taken on, and its load."""
 
 import os
 import platform
@@ -25,7 +25,7 @@ def described() -> dict[str, str]:
 
 
 def load() -> float | None:
-    """How many processes wanted a core during the last minute: above the benchmark's own, timings are of little use."""
+    """Return the average number of runnable processes during the last minute; a high load makes timings unreliable."""
     return round(os.getloadavg()[0], 2) if hasattr(os, "getloadavg") else None
 
 

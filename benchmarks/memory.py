@@ -1,4 +1,4 @@
-"""Memory: the peak of a fit beyond its data, in arrays of one map (n_objects * n_dims float64) per thread."""
+"""Memory: the peak of a fit beyond its data, in units of one map (n_objects * n_dims float64) per thread."""
 
 import json
 import subprocess
@@ -8,7 +8,7 @@ from benchmarks.machine import n_cores
 from benchmarks.options import Options
 from benchmarks.results import Results
 
-# tracemalloc sees what NumPy allocates; a kernel's own few numbers per member of a batch are not in it.
+# tracemalloc counts what NumPy allocates, but not the few numbers that a kernel allocates per member of a batch.
 FIT = """
 import json, sys, tracemalloc
 import closerthan as ct

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True)
 class Options:
-    """What to measure, and how long that may take."""
+    """The parts to measure, and the limits on runs and time."""
 
     only: tuple[str, ...] = ()
     quick: bool = False
@@ -19,7 +19,7 @@ class Options:
     begun: float = field(default_factory=time.perf_counter)
 
     def wants(self, name: str) -> bool:
-        """Whether a part, or a workload, is to be measured."""
+        """Return true if a part or a workload is to be measured."""
         from benchmarks.workloads import WORKLOADS
 
         chosen = [other for other in self.only if other in WORKLOADS] if name in WORKLOADS else self.only
@@ -28,9 +28,9 @@ class Options:
         return not chosen or name in chosen
 
     def seconds(self) -> float:
-        """How long the run has taken so far."""
+        """Return the time since the run began."""
         return time.perf_counter() - self.begun
 
     def say(self, line: str) -> None:
-        """Tell how far the run is."""
+        """Print a progress message."""
         print(f"[{self.seconds():6.1f} s] {line}", file=sys.stderr, flush=True)

@@ -1,4 +1,4 @@
-"""Overview: the few numbers of a run that the page shows, small enough to be kept beside it as JSON."""
+"""Overview: the few numbers of a run that the page shows, stored beside it as JSON."""
 
 import json
 import math
@@ -9,7 +9,7 @@ from typing import Any
 
 from benchmarks.fits import CBLEARN
 from benchmarks.results import Results
-from benchmarks.summary import Fits, fits_on, found
+from benchmarks.summary import Fits, fits_of, fits_on
 from benchmarks.targets import CLOSE_ENOUGH, Finding
 from benchmarks.workloads import WORKLOADS
 
@@ -17,7 +17,7 @@ Overview = dict[str, Any]
 
 
 def overview(results: Results, findings: Sequence[Finding]) -> Overview:
-    """What the page says, as plain data."""
+    """Return the numbers of the page as plain data."""
     runs = results.where(part="run")
     startup = {record["program"]: record["seconds"] for record in results.where(part="startup")}
     memory = [record["maps_per_thread"] for record in results.where(part="memory")]
@@ -39,7 +39,7 @@ def overview(results: Results, findings: Sequence[Finding]) -> Overview:
         }
         if large
         else None,
-        "targets": _targets(findings),
+        "targets": target_counts(findings),
     }
 
 
@@ -54,12 +54,12 @@ def read(path: Path) -> Overview:
 
 
 def _workload(results: Results, name: str) -> Overview:
-    """One core: one call with loss="auto", and each loss beside cblearn's estimator of the same name."""
+    """Compare, on one core, a call with loss="auto" and each loss with cblearn's estimators."""
     fits = [one for one in fits_on(results, name) if one.threads == 1]
-    auto = found(fits, "auto", "auto", 1)
+    auto = fits_of(fits, "auto", "auto", 1)
     peers = [one for one in fits if one.method == "cblearn" and (one.done or one.over_limit)]
     ours = {one.loss: one for one in fits if one.method == "closerthan" and one.done}
-    known = ("soe",) if name == "quadruplets" else tuple(CBLEARN)
+    estimators = ("soe",) if name == "quadruplets" else tuple(CBLEARN)
     return {
         "name": name,
         "title": WORKLOADS[name].title,
@@ -69,7 +69,7 @@ def _workload(results: Results, name: str) -> Overview:
             "estimators": len(peers),
             "seconds": sum(_seconds(one) for one in peers),
             "error": min((one.error.middle for one in peers if one.done), default=None),
-            "bound": len(peers) < len(known) or any(not one.done for one in peers),
+            "bound": len(peers) < len(estimators) or any(not one.done for one in peers),
         }
         if peers
         else None,
@@ -98,12 +98,12 @@ def _pair(ours: Fits, peer: Fits) -> Overview:
 
 
 def _lbfgs(results: Results) -> Overview | None:
-    """Whole fit against whole fit, all workloads, one core."""
+    """Compare whole fits on all workloads, on one core."""
     whole, above = [], 0
     for name in WORKLOADS:
         fits = fits_on(results, name)
         for peer in (one for one in fits if one.method == "lbfgs" and one.done and one.threads == 1):
-            ours = found(fits, "closerthan", peer.loss, 1)
+            ours = fits_of(fits, "closerthan", peer.loss, 1)
             if ours is not None and ours.done:
                 whole.append(peer.seconds.middle / ours.seconds.middle)
                 above += ours.error.middle > peer.error.middle + CLOSE_ENOUGH
@@ -113,7 +113,7 @@ def _lbfgs(results: Results) -> Overview | None:
 
 
 def _threads(results: Results) -> list[float]:
-    """How many times as fast an epoch is on all cores."""
+    """Return the speed-ups of an epoch on all cores."""
     return [
         one["seconds"] / more["seconds"]
         for one in results.where(part="growth", threads=1)
@@ -123,8 +123,8 @@ def _threads(results: Results) -> list[float]:
     ]
 
 
-def _targets(findings: Sequence[Finding]) -> list[Overview]:
-    """In how many places each target is met, and where it is not."""
+def target_counts(findings: Sequence[Finding]) -> list[Overview]:
+    """Count the workloads on which each target is met, and list those on which it is missed."""
     listed = []
     for target in dict.fromkeys(finding.target for finding in findings):
         own = [finding for finding in findings if finding.target == target]
@@ -132,7 +132,7 @@ def _targets(findings: Sequence[Finding]) -> list[Overview]:
         listed.append(
             {
                 "target": target,
-                "wanted": own[0].wanted if len({f.wanted for f in own}) == 1 else "",
+                "wanted": own[0].goal if len({f.goal for f in own}) == 1 else "",
                 "met": sum(f.met is True for f in own),
                 "of": len(own),
                 "missed": missed,
@@ -142,7 +142,7 @@ def _targets(findings: Sequence[Finding]) -> list[Overview]:
 
 
 def _rounded(value: Any) -> Any:
-    """Four digits are as many as the page shows."""
+    """Round to four digits, which is all that the page shows."""
     if isinstance(value, float):
         return float(f"{value:.4g}")
     if isinstance(value, dict):

@@ -1,4 +1,4 @@
-"""The page: what was measured and what came out, on one page; made from an overview alone."""
+"""The page docs/benchmarks.md, generated from an overview alone."""
 
 from collections.abc import Callable, Iterable, Sequence
 from statistics import median
@@ -26,7 +26,7 @@ HEADER = (
 
 
 def text(numbers: Overview, figure: str) -> str:
-    """The page as Markdown, with its one figure."""
+    """Return the page as Markdown, with its one figure."""
     parts = [
         "# Benchmarks",
         "\n".join(f"- {line}" for line in _lines(numbers)),
@@ -57,7 +57,7 @@ def text(numbers: Overview, figure: str) -> str:
 
 
 def _lines(numbers: Overview) -> Iterable[str]:
-    """Ten plain lines; those without measurements are left out."""
+    """Yield about ten lines in plain words; those without measurements are omitted."""
     workloads = numbers["workloads"]
     real = sum(one["real"] for one in workloads)
     yield (
@@ -92,12 +92,12 @@ def _lines(numbers: Overview) -> Iterable[str]:
     pairs = [(one, pair) for one in workloads for pair in one["losses"]]
     if pairs:
         whole = [pair["whole_fit"] for _, pair in pairs]
-        known = [pair for _, pair in pairs if pair["peer_error"] is not None]
-        worse = sum(pair["error"] > pair["peer_error"] + CLOSE_ENOUGH for pair in known)
+        finished = [pair for _, pair in pairs if pair["peer_error"] is not None]
+        worse = sum(pair["error"] > pair["peer_error"] + CLOSE_ENOUGH for pair in finished)
         yield (
             f"**Same loss, whole fit against whole fit:** closerthan is {_range(whole)} as fast as cblearn's "
             f"estimator (median {_times(median(whole))}, {len(whole)} pairs). Its error is more than {CLOSE_ENOUGH:g} "
-            f"higher in {worse} of {len(known)} pairs in which cblearn finished."
+            f"higher in {worse} of {len(finished)} pairs in which cblearn finished."
         )
         soon = [pair["to_its_error"] for _, pair in pairs if pair["to_its_error"] is not None]
         yield (
@@ -194,8 +194,8 @@ def _between(ratios: Sequence[float]) -> str:
 
 
 def _target(target: dict[str, Any]) -> Sequence[str]:
-    wanted = f" {target['wanted']}" if target["wanted"] else ""
-    return f"{target['target']}{wanted}", f"{target['met']} of {target['of']}"
+    goal = f" {target['wanted']}" if target["wanted"] else ""
+    return f"{target['target']}{goal}", f"{target['met']} of {target['of']}"
 
 
 def _rules(numbers: Overview) -> Iterable[str]:

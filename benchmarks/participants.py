@@ -1,4 +1,4 @@
-"""Whom questions are asked: simulated people who know where objects are, and people whose answers are on record."""
+"""The participants of benchmarks.questions: simulated people, and real people whose answers were recorded."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -8,8 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import closerthan as ct
-from benchmarks.samplers import Known, Sampler
-from benchmarks.workloads import data_folder
+from benchmarks.samplers import Sampler, SamplerState
 from closerthan.collect.choosing.information import Questions
 from closerthan.comparisons import reversed_rows
 
@@ -18,7 +17,7 @@ TEST = 5_000
 
 
 class People:
-    """Whoever can be asked; ``test`` is what a map is to be right about."""
+    """Participants who answer questions; ``test`` holds the answers that a map is tested on."""
 
     n_objects: int
     test: ct.Comparisons
@@ -28,29 +27,29 @@ class People:
     def n_answers(self) -> int:
         return 0 if self.answers is None else self.answers.n_answers
 
-    def ask(self, sampler: Sampler, known: Known, count: int, rng: np.random.Generator) -> None:
-        """A round of about so many questions."""
+    def ask(self, sampler: Sampler, state: SamplerState, count: int, rng: np.random.Generator) -> None:
+        """Ask a round of about ``count`` questions."""
         raise NotImplementedError
 
 
 @dataclass(frozen=True)
 class World:
-    """Who is asked about what, how often, and with maps of how many dimensions."""
+    """A kind of study: its participants and objects, the number of answers, and the dimensions of the maps."""
 
     title: str
     n_objects: int
-    n_dims: int  # of the maps that are fitted
-    people: Callable[[int], People]  # for a seed
-    per_object: tuple[int, ...] = (5, 7, 10, 14, 20, 28)  # answers, after which the map is measured
+    n_dims: int  # of the fitted maps
+    people: Callable[[int], People]  # by seed
+    per_object: tuple[int, ...] = (5, 7, 10, 14, 20, 28)  # numbers of answers after which the map is tested
 
     @property
     def most(self) -> int:
-        """How many answers there are at the end."""
+        """The number of answers at the end."""
         return self.per_object[-1] * self.n_objects
 
 
 class Simulated(People):
-    """People who can be asked anything; the test has no noise."""
+    """Simulated people, who can be asked any question; the test answers have no noise."""
 
     def __init__(self, points: NDArray[np.float64], right: Callable[..., NDArray[np.float64]], seed: int) -> None:
         self._rng = np.random.default_rng([seed, 17])
@@ -59,15 +58,15 @@ class Simulated(People):
         self.test = self._comparisons(self._ordered(rows[:, 0])[0])
         self._rows = np.zeros((0, 3), np.int64)
 
-    def ask(self, sampler: Sampler, known: Known, count: int, rng: np.random.Generator) -> None:
-        rows, near, far = self._ordered(sampler.questions(known, count, rng))
+    def ask(self, sampler: Sampler, state: SamplerState, count: int, rng: np.random.Generator) -> None:
+        rows, near, far = self._ordered(sampler.questions(state, count, rng))
         wrong = self._rng.random(len(rows)) >= self._right(near, far)
         rows[wrong] = reversed_rows(rows[wrong])
         self._rows = np.concatenate([self._rows, rows])
         self.answers = self._comparisons(self._rows)
 
     def _ordered(self, rows: Rows) -> tuple[Rows, NDArray[np.float64], NDArray[np.float64]]:
-        """Rows with the nearer option first, and both distances."""
+        """Return rows with the nearer option first, and both distances."""
         one, other = (np.linalg.norm(self._points[rows[:, 0]] - self._points[rows[:, c]], axis=1) for c in (1, 2))
         ordered = np.where((one <= other)[:, np.newaxis], rows, reversed_rows(rows))
         return ordered, np.minimum(one, other), np.maximum(one, other)
@@ -77,9 +76,9 @@ class Simulated(People):
 
 
 class Recorded(People):
-    """People who were asked once: a sampler can choose among the questions that they answered. A fifth is the test.
+    """Real people: a sampler can choose among the questions that they answered, a fifth of which are the test.
 
-    As elsewhere, it looks at some random questions of each anchor, and asks none twice, although several were asked so.
+    A sampler considers some random questions per anchor and asks none twice, although some were answered repeatedly.
     """
 
     def __init__(self, answers: ct.Comparisons, seed: int) -> None:
@@ -87,7 +86,7 @@ class Recorded(People):
         groups = np.arange(len(answers)) if answers.answers is None else answers.answers
         _, first, self._group, n_rows = np.unique(groups, return_index=True, return_inverse=True, return_counts=True)
         self._questions = answers.rows[first].astype(np.int64)
-        # Of "which is the most central?" each object could have been the anchor.
+        # In answers to "which is the most central?", each object could have been the anchor.
         self._n_anchors = 1 if n_rows.max() == 1 else 3
         kind = "closer" if self._n_anchors == 1 else "odd"
         self._same = np.unique(Questions(kind, self.n_objects).keys(self._questions), return_inverse=True)[1]
@@ -96,28 +95,28 @@ class Recorded(People):
         self._waiting = ~in_test
         self._asked = np.zeros(len(first), bool)
 
-    def ask(self, sampler: Sampler, known: Known, count: int, rng: np.random.Generator) -> None:
-        left = np.flatnonzero(self._waiting)
-        turned = np.concatenate([np.roll(self._questions[left], -turn, axis=1) for turn in range(self._n_anchors)])
-        scores = np.zeros(len(turned)) if known.embedding is None else sampler.worth(known, turned, rng)
+    def ask(self, sampler: Sampler, state: SamplerState, count: int, rng: np.random.Generator) -> None:
+        waiting = np.flatnonzero(self._waiting)
+        turned = np.concatenate([np.roll(self._questions[waiting], -turn, axis=1) for turn in range(self._n_anchors)])
+        scores = np.zeros(len(turned)) if state.embedding is None else sampler.worth(state, turned, rng)
         scores = scores.reshape(self._n_anchors, -1).mean(axis=0)
         order = np.lexsort((rng.random(len(turned)), turned[:, 0]))
         begins = np.searchsorted(turned[order, 0], np.arange(self.n_objects + 1))
         turns = np.concatenate([rng.permutation(self.n_objects) for _ in range(-(-count // self.n_objects))])[:count]
         for anchor in turns.tolist():
-            mine, n_pairs = order[begins[anchor] : begins[anchor + 1]] % len(left), sampler.n_pairs
-            if known.embedding is None or rng.random() < sampler.random_share:
-                mine, n_pairs = rng.permutation(len(left)), 1
-            mine = mine[self._waiting[left[mine]]][:n_pairs]
+            mine, n_pairs = order[begins[anchor] : begins[anchor + 1]] % len(waiting), sampler.n_pairs
+            if state.embedding is None or rng.random() < sampler.random_share:
+                mine, n_pairs = rng.permutation(len(waiting)), 1
+            mine = mine[self._waiting[waiting[mine]]][:n_pairs]
             if len(mine):
-                one = left[mine[scores[mine].argmax()]]
-                self._asked[one] = True
-                self._waiting &= self._same != self._same[one]
+                question = waiting[mine[scores[mine].argmax()]]
+                self._asked[question] = True
+                self._waiting &= self._same != self._same[question]
         self.answers = self._all.take(self._asked[self._group])
 
 
 def eggs(**settings: Any) -> World:
-    """The people of the alien-egg study, as its authors published them: 90 objects on a line."""
+    """Return simulated participants of the alien-egg study, with the published parameters: 90 objects on a line."""
 
     def right(near: NDArray[np.float64], far: NDArray[np.float64]) -> NDArray[np.float64]:
         share = far / (near + far)
@@ -128,10 +127,10 @@ def eggs(**settings: Any) -> World:
 
 
 def cloud(n_objects: int, n_dims: int, lapses: float, **settings: Any) -> World:
-    """Normally distributed objects; people are surer the more the distances differ, and lapse now and then."""
+    """Return people who judge normally distributed objects; large differences are judged well, apart from lapses."""
 
     def right(near: NDArray[np.float64], far: NDArray[np.float64]) -> NDArray[np.float64]:
-        # A lapse is a coin toss.
+        # A lapse is a random answer.
         sure = 1 / (1 + np.exp(-3 * (far - near))) if lapses else np.ones(len(near))
         return (1 - lapses) * sure + lapses / 2
 
@@ -144,11 +143,5 @@ def cloud(n_objects: int, n_dims: int, lapses: float, **settings: Any) -> World:
 
 
 def recorded(title: str, n_objects: int, answers: Callable[[], ct.Comparisons], **settings: Any) -> World:
-    """People's answers, read when they are needed."""
+    """Return recorded answers of real people, which are read when they are needed."""
     return World(title, n_objects, 2, lambda seed: Recorded(answers(), seed), **settings)
-
-
-def faces() -> ct.Comparisons:
-    """39 people about 36 faces."""
-    columns = {"anchor": "head", "near": "winner", "far": "loser", "participant": "worker_id", "split": None}
-    return ct.read_comparisons(data_folder() / "cfd36_people.csv", columns=columns, self_pairs="drop")

@@ -1,50 +1,48 @@
-"""Whether careless people are found, and whether weights help: simulated people, three in ten of them careless.
+"""Detection of careless people, and the effect of weights: simulated people, three in ten of them careless.
 
     python -m benchmarks.people            some minutes on two cores; writes docs/measured/people.md
     python -m benchmarks.people --quick    a rehearsal, in which everything is small; writes nothing
 
-Careless people answer a fraction of their questions by a coin. Measured: the area under the curve of the lapse rates
-(the probability that a careless person has a higher one than a careful person), and the error of the map of weighted
-answers beside the plain one, on new answers of careful people; also where nobody is careless. A second table has
-minorities of people with another map, beside careless people: how many of each are called careless, by the map of the
-others alone and after maps of the people who answer alike, and of their own, were tried.
+Careless people answer a fraction of their questions at random. Measured are the area under the ROC curve of the lapse
+rates (the probability that a careless person has a higher rate than a careful one), and the errors of the maps of
+weighted and of plain answers, on new answers of careful people; also if no one is careless. A second table adds
+minorities of people with another map: how many of them, and of the careless people, are called careless by the map of
+all others alone, and after comparing with maps of people who answer alike and with their own map.
 """
 
 import argparse
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 from scipy.stats import rankdata
 
 import closerthan as ct
-from benchmarks.measured_on import measured_on
+from benchmarks.measured import measured_on, write_measured
 from benchmarks.tables import table
 from closerthan.comparisons import reversed_rows
 from closerthan.wording import percent
 
-MEASURED = Path(__file__).resolve().parent.parent / "docs" / "measured"
-SEEDS = range(100, 101)  # the rules were made with others
+SEEDS = range(100, 101)  # the rules were developed on other seeds
 LOSSES = ("tste",)
-STARTS = 2  # fits whose mean error is compared: single ones differ by chance
+STARTS = 2  # number of fits whose mean error is compared, because single fits vary
 EACH = 100  # answers per person
 
 
 @dataclass(frozen=True)
 class World:
-    """People and what they are asked about."""
+    """A kind of study: objects, people and noise."""
 
     n_objects: int
     n_dims: int
     n_people: int
-    careless: float  # share of the people
-    lapses: float  # share of their answers
+    careless: float  # fraction of the people
+    lapses: float  # fraction of their answers
     noise: str
     level: float | None = None
     size: float = 1.0
 
     def answers(self, seed: int) -> tuple[ct.Comparisons, ct.Comparisons, np.ndarray]:
-        """Answers, new answers of careful people, and who is careless."""
+        """Return answers, new answers of careful people, and a mask of the careless people."""
         rng = np.random.default_rng(seed)
         points = self.size * rng.standard_normal((self.n_objects, self.n_dims))
         noise = {"noise": self.noise, "level": self.level}
@@ -82,7 +80,7 @@ MINORITY_SEEDS = range(200, 204)
 
 @dataclass(frozen=True)
 class Minority:
-    """Forty people, of whom some have another map and four give random answers."""
+    """Forty people, some of whom have another map and four of whom answer at random."""
 
     n_objects: int
     each: int  # answers per person
@@ -93,7 +91,7 @@ class Minority:
     n_careless: int = 4
 
     def answers(self, seed: int) -> tuple[ct.Comparisons, np.ndarray]:
-        """Answers, and the role of each person: 0 for the majority, 1 for the minority, 2 for careless people."""
+        """Return answers and the role of each person: 0 for the majority, 1 for the minority, 2 for careless people."""
         rng = np.random.default_rng(seed)
         views = 1.5 * rng.standard_normal((1 + self.n_views, self.n_objects, 2))
         views[1:, :, : self.shared] = views[0, :, : self.shared]
@@ -127,20 +125,20 @@ MINORITIES = (
 
 
 def judged(minority: Minority) -> list[str]:
-    """A line of the second table."""
+    """Return a row of the second table."""
     verdicts: dict[tuple[int, str], list[str]] = {(role, way): [] for role in (1, 2) for way in ("alone", "all")}
     for seed in MINORITY_SEEDS:
         answers, role = minority.answers(seed)
         for person in ct.assess_people(answers, loss="soe", seed=seed).people:
-            who = int(role[int(person.name)])
-            if who:
+            person_role = int(role[int(person.name)])
+            if person_role:
                 alone = person._replace(group_error=np.nan, own_error=np.nan)
-                verdicts[who, "alone"].append(alone.verdict)
-                verdicts[who, "all"].append(person.verdict)
+                verdicts[person_role, "alone"].append(alone.verdict)
+                verdicts[person_role, "all"].append(person.verdict)
 
-    def cell(who: int, way: str, verdict: str) -> str:
-        found = verdicts[who, way]
-        return f"{found.count(verdict)} of {len(found)}" if found else ""
+    def cell(person_role: int, way: str, verdict: str) -> str:
+        given_verdicts = verdicts[person_role, way]
+        return f"{given_verdicts.count(verdict)} of {len(given_verdicts)}" if given_verdicts else ""
 
     return [
         str(minority),
@@ -150,7 +148,7 @@ def judged(minority: Minority) -> list[str]:
 
 
 def area(scores: np.ndarray, careless: np.ndarray) -> float:
-    """How often a careless person has a higher score than a careful one."""
+    """Return the probability that a careless person has a higher score than a careful one."""
     if not careless.any():
         return np.nan
     n_careless = careless.sum()
@@ -159,18 +157,18 @@ def area(scores: np.ndarray, careless: np.ndarray) -> float:
 
 
 def measured(world: World, loss: str, seed: int) -> tuple[float, float, float]:
-    """Area under the curve, error of the plain map, and how much worse the weighted one is."""
+    """Return the area under the curve, the error of the plain map, and the error of the weighted map minus that."""
     answers, test, careless = world.answers(seed)
-    found = ct.assess_people(answers, world.n_dims, loss=loss, seed=seed)
-    rate = {person.name: person.lapse_rate for person in found.people}
+    assessment = ct.assess_people(answers, world.n_dims, loss=loss, seed=seed)
+    rate = {person.name: person.lapse_rate for person in assessment.people}
     scores = np.array([rate[name] for name in answers.person_names])
 
     def error(part: ct.Comparisons) -> float:
-        maps = [ct.embed(part, world.n_dims, loss=found.loss, seed=seed + start) for start in range(STARTS)]
+        maps = [ct.embed(part, world.n_dims, loss=assessment.loss, seed=seed + start) for start in range(STARTS)]
         return float(np.mean([ct.triplet_error(test, result.embedding) for result in maps]))
 
     plain = error(answers)
-    return area(scores, careless), plain, error(found.weighted) - plain
+    return area(scores, careless), plain, error(assessment.weighted) - plain
 
 
 def main() -> None:
@@ -183,20 +181,20 @@ def main() -> None:
         print(*minorities[-1], sep="  ", flush=True)
     rows, areas, worse = [], [], []
     for world in (WORLDS[0], WORLDS[-3]) if quick else WORLDS:
-        found = np.array([
+        measures = np.array([
             measured(world, loss, seed)
             for loss in (LOSSES[-1:] if quick else LOSSES)
             for seed in (SEEDS[:1] if quick else SEEDS)
         ])  # fmt: skip
-        areas += found[:, 0].tolist() if world.careless else []
-        worse += found[:, 2].tolist()
+        areas += measures[:, 0].tolist() if world.careless else []
+        worse += measures[:, 2].tolist()
         rows.append([
             str(world),
             percent(world.lapses, 0) if world.careless else "",
-            f"{found[:, 0].mean():.3f} ({found[:, 0].min():.3f})" if world.careless else "",
-            f"{found[:, 1].mean():.4f}",
-            f"{found[:, 2].mean():+.4f}",
-            f"{found[:, 2].max():+.4f}",
+            f"{measures[:, 0].mean():.3f} ({measures[:, 0].min():.3f})" if world.careless else "",
+            f"{measures[:, 1].mean():.4f}",
+            f"{measures[:, 2].mean():+.4f}",
+            f"{measures[:, 2].max():+.4f}",
         ])  # fmt: skip
         print(*rows[-1], sep="  ", flush=True)
     lines = [
@@ -220,7 +218,7 @@ def main() -> None:
     if quick:
         print(text)
     else:
-        (MEASURED / "people.md").write_text(text, encoding="utf-8")
+        write_measured("people", text)
 
 
 if __name__ == "__main__":

@@ -1,17 +1,17 @@
-"""Several processes: what an exchange costs, and what share of the time is left for the fit.
+"""Several processes: the cost of an exchange, and the fraction of the time that is left for the fit.
 
     python -m benchmarks.processes      writes docs/benchmarks/processes.json and the table in docs/large-data.md
 
 It needs PyTorch, two idle cores and a minute.
 
-Measured: a pass of one process and of two (each with one thread, on this machine), and an exchange between the two.
-Simulated: 8 and 64 machines. The model of a pass over m answers of n objects in p dimensions, by R machines:
+Measured are a pass of one process and of two (each with one thread, on this machine), and an exchange between the two.
+8 and 64 machines are simulated. The model of a pass over m answers of n objects in p dimensions, by R machines:
 
     seconds  = m * seconds_per_answer / R + exchanges * seconds_per_exchange
     exchanges = integral over a pass of dt / (n * max(1, sqrt(t / (10 n)))), t the answers visited so far
     seconds_per_exchange = 2 * (R - 1) * latency + 2 * (R - 1) / R * 4 n p bytes / bandwidth    (a ring)
 
-Efficiency is the first term's share of the sum. Seconds per answer are this machine's (or those given).
+Efficiency is the first term divided by the sum. Seconds per answer are those of this machine, or those in MACHINES.
 """
 
 import json
@@ -27,9 +27,9 @@ from typing import Any
 import numpy as np
 
 from benchmarks.large_data import PAGE, page, processes_table
-from benchmarks.measured_on import measured_on
+from benchmarks.measured import measured_on
 
-FOUND = Path("docs/benchmarks/processes.json")
+RESULTS = Path("docs/benchmarks/processes.json")
 PATIENCE = 170  # seconds
 N_OBJECTS, N_DIMS, N_ANSWERS = 20_000, 10, 4_000_000
 REACH = 10.0  # answers per object after which steps become shorter: the default solver's
@@ -43,7 +43,7 @@ MACHINES = {"one core": None, "an H200": 0.115e-9}  # seconds per answer; None: 
 
 
 def exchanges(n_answers: float, n_objects: float, passed: float = 0.0) -> float:
-    """How many a pass has that begins after so many passes."""
+    """Return the number of exchanges in a pass that begins after ``passed`` passes."""
 
     def until(t: float) -> float:
         reach = REACH * n_objects
@@ -53,7 +53,7 @@ def exchanges(n_answers: float, n_objects: float, passed: float = 0.0) -> float:
 
 
 def efficiency(n: int, seconds_per_answer: float, network: tuple[float, float], size: tuple[int, int]) -> float:
-    """Of the first pass by so many machines; ``size``: objects and answers."""
+    """Return the efficiency of the first pass by n machines; ``size`` is the number of objects and of answers."""
     n_objects, n_answers = size
     bandwidth, latency = network
     work = n_answers * seconds_per_answer / n
@@ -62,7 +62,7 @@ def efficiency(n: int, seconds_per_answer: float, network: tuple[float, float], 
 
 
 def measured() -> dict[str, float]:
-    """What a process finds; the first one's count."""
+    """Run the measurements of one process; those of the first process count."""
     from closerthan.comparisons import Comparisons
     from closerthan.losses import LOSSES
     from closerthan.objective.cpu.objective import CPU
@@ -112,9 +112,9 @@ def measured() -> dict[str, float]:
 
 def main() -> None:
     if "RANK" in os.environ:
-        found = measured()
+        numbers = measured()
         if os.environ["RANK"] == "0":
-            print(json.dumps(found))
+            print(json.dumps(numbers))
         return
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
@@ -125,22 +125,24 @@ def main() -> None:
         subprocess.Popen(words, env={**both, "RANK": str(rank)}, stdout=subprocess.PIPE, text=True) for rank in (0, 1)
     ]
     try:
-        said = [process.communicate(timeout=PATIENCE)[0] for process in started]
+        outputs = [process.communicate(timeout=PATIENCE)[0] for process in started]
     finally:
         for process in started:
             process.kill()
-    found = json.loads(said[0].splitlines()[-1])
-    found["efficiency"] = found["seconds_per_answer"] * N_ANSWERS / 2 / found["pass_of_two"]
+    numbers = json.loads(outputs[0].splitlines()[-1])
+    numbers["efficiency"] = numbers["seconds_per_answer"] * N_ANSWERS / 2 / numbers["pass_of_two"]
     simulated = [
         {"machine": machine, "network": network, "n": n, "efficiency": round(efficiency(
-            n, seconds or found["seconds_per_answer"], speeds, (1_000_000, 10**10)), 3)}
+            n, seconds or numbers["seconds_per_answer"], speeds, (1_000_000, 10**10)), 3)}
         for machine, seconds in MACHINES.items() for network, speeds in NETWORKS.items() for n in (8, 64)
     ]  # fmt: skip
     sizes = {"n_objects": N_OBJECTS, "n_answers": N_ANSWERS, "n_dims": N_DIMS}
-    made = measured_on("python -m benchmarks.processes")
-    FOUND.write_text(json.dumps({"made": made, "two": {**sizes, **found}, "simulated": simulated}, indent=1) + "\n")
+    last_line = measured_on("python -m benchmarks.processes")
+    RESULTS.write_text(
+        json.dumps({"made": last_line, "two": {**sizes, **numbers}, "simulated": simulated}, indent=1) + "\n"
+    )
     PAGE.write_text(page(PAGE.read_text(encoding="utf-8")), encoding="utf-8")
-    print(processes_table(json.loads(FOUND.read_text())))
+    print(processes_table(json.loads(RESULTS.read_text())))
 
 
 if __name__ == "__main__":

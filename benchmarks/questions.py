@@ -1,11 +1,11 @@
-"""How many answers are saved when questions are chosen: chosen, random, by uncertainty alone, and by the rule of ARR.
+"""Answers saved by choosing questions: our rule, random questions, uncertainty sampling, and the rule of ARR.
 
     python -m benchmarks.questions [--quick] [--only eggs] [--runs 10] [--minutes 10]
 
-Asks simulated people, fits a map now and then, and measures how often it is right about other questions, answered
-without noise; and asks people whose answers are on record (in the folder CLOSERTHAN_DATA), measured on other answers of
-theirs. Each run is kept in build/benchmarks/questions.jsonl, so that a benchmark that was ended, or whose minutes were
-over, goes on. Writes docs/measured/questions.md and docs/images/questions.png.
+Simulated people answer the questions; from time to time a map is fitted and its accuracy is measured on other
+questions, answered without noise. The same is done with recorded answers of real people (in the folder
+CLOSERTHAN_DATA), tested on other answers of theirs. Each run is stored in build/benchmarks/questions.jsonl, so that an
+interrupted benchmark resumes. Writes docs/measured/questions.md and docs/images/questions.png.
 """
 
 import argparse
@@ -17,16 +17,16 @@ import sys
 import time
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor, as_completed
-from pathlib import Path
 
 import numpy as np
 from matplotlib.figure import Figure
 
 import closerthan as ct
-from benchmarks.measured_on import measured_on
-from benchmarks.participants import World, cloud, eggs, faces, recorded
+from benchmarks.measured import DOCS, measured_on, write_measured
+from benchmarks.participants import World, cloud, eggs, recorded
+from benchmarks.real_answers import faces
 from benchmarks.results import FOLDER, Results
-from benchmarks.samplers import SAMPLERS, Known, Sampler
+from benchmarks.samplers import SAMPLERS, Sampler, SamplerState
 from benchmarks.tables import table
 from benchmarks.workloads import data_folder
 from closerthan.collect.choosing.belief import FEWEST, fitted_map
@@ -34,8 +34,7 @@ from closerthan.operating_system import n_cores
 from closerthan.plotting.palette import COLOURS
 from closerthan.wording import percentage_points
 
-ROOT = Path(__file__).resolve().parent.parent
-KEPT = "questions.jsonl"
+RESULTS = "questions.jsonl"
 COMMAND = "python -m benchmarks.questions"
 LARGE = (5, 7, 10, 14, 20)  # answers per object
 SIMULATED = {
@@ -61,52 +60,53 @@ RECORDED = {
 WORLDS = SIMULATED | RECORDED
 DRAWN = ("eggs", "90-1-10", "90-2-10", "90-5-10", "1000-2-10", "cfd36")
 QUICK = ("30-1-30",)
-ROUND = 0.2  # of the answers, if that is more than one per object: a round of questions
-LOST = 1.05  # of random's answers: more is a loss that the page names
-RIVALS = ("random", "ARR")  # whose answers chosen questions are not to exceed
+ROUND = 0.2  # size of a round as a fraction of the answers, if that is more than one question per object
+LOST = 1.05  # number of answers relative to random questions above which the page reports a loss
+RIVALS = ("random", "ARR")  # rules that chosen questions should not be worse than
 
 Curves = dict[tuple[str, str], np.ndarray]
 
 
 def curve(world: str, sampler: str, seed: int) -> list[float]:
-    """The accuracy after so many answers per object."""
+    """Return the accuracy after each number of answers per object."""
     return curve_of(WORLDS[world], SAMPLERS[sampler], seed)
 
 
-def curve_of(about: World, sampler: Sampler, seed: int) -> list[float]:
-    """Rounds of one question per object, or of a fifth of the answers if that is more."""
-    people, rng = about.people(seed), np.random.default_rng([seed, 5])
-    known = Known(about.n_objects, about.n_dims)
-    begin = FEWEST * about.n_dims
-    found: list[float] = []
-    for per_object in about.per_object:
-        while people.n_answers < per_object * about.n_objects:
-            done = people.n_answers / about.n_objects
-            if done >= begin and sampler.random_share < 1:
-                # From the last map on: a round's answers change it little. It is fitted anew wherever it is measured.
-                x = fitted_map(people.answers, about.n_dims, known.loss, rng, [known.embedding])
-                known = dataclasses.replace(known, answers=people.answers, embedding=x)
-            size = max(1, int(ROUND * done)) * about.n_objects
-            people.ask(sampler, known, min(size, per_object * about.n_objects - people.n_answers), rng)
-        starts = [None] if known.embedding is None else [None, known.embedding]
-        x = fitted_map(people.answers, about.n_dims, known.loss, np.random.default_rng(seed), starts)
-        known = dataclasses.replace(known, embedding=x if per_object >= begin else None)
-        found.append(1 - ct.triplet_error(people.test, x))
-    return found
+def curve_of(world: World, sampler: Sampler, seed: int) -> list[float]:
+    """Ask rounds of one question per object, or of a fifth of the answers if that is more; return the accuracies."""
+    people, rng = world.people(seed), np.random.default_rng([seed, 5])
+    state = SamplerState(world.n_objects, world.n_dims)
+    begin = FEWEST * world.n_dims
+    accuracies: list[float] = []
+    for per_object in world.per_object:
+        while people.n_answers < per_object * world.n_objects:
+            answered = people.n_answers / world.n_objects
+            if answered >= begin and sampler.random_share < 1:
+                # Start from the last map, which the answers of one round change little. Before it is tested, it is
+                # also fitted from a random start.
+                x = fitted_map(people.answers, world.n_dims, state.loss, rng, [state.embedding])
+                state = dataclasses.replace(state, answers=people.answers, embedding=x)
+            size = max(1, int(ROUND * answered)) * world.n_objects
+            people.ask(sampler, state, min(size, per_object * world.n_objects - people.n_answers), rng)
+        starts = [None] if state.embedding is None else [None, state.embedding]
+        x = fitted_map(people.answers, world.n_dims, state.loss, np.random.default_rng(seed), starts)
+        state = dataclasses.replace(state, embedding=x if per_object >= begin else None)
+        accuracies.append(1 - ct.triplet_error(people.test, x))
+    return accuracies
 
 
-def jobs(names: list[str], runs: int, kept: Results) -> Iterator[tuple[str, str, int]]:
-    """What is to be run, so that whenever it is ended all worlds have had about as many runs."""
+def jobs(names: list[str], runs: int, results: Results) -> Iterator[tuple[str, str, int]]:
+    """Yield the runs to make, ordered so that at any time all worlds have had about the same number of runs."""
     for seed in range(runs):
         for name in names:
             for sampler in SAMPLERS:
                 key = {"world": name, "sampler": sampler, "seed": seed}
-                if not kept.where(**key):
+                if not results.where(**key):
                     yield name, sampler, seed
 
 
-def measure(waiting: Iterator[tuple[str, str, int]], kept: Results, minutes: float, n_processes: int) -> None:
-    """Run what is not kept yet, some runs beside each other; none begins when the minutes are over."""
+def measure(waiting: Iterator[tuple[str, str, int]], results: Results, minutes: float, n_processes: int) -> None:
+    """Make the runs that have no result yet, several in parallel; none starts when the time is over."""
     end = time.perf_counter() + 60 * minutes
     context = multiprocessing.get_context("spawn")
     cores = context.Queue()
@@ -115,9 +115,9 @@ def measure(waiting: Iterator[tuple[str, str, int]], kept: Results, minutes: flo
     with ProcessPoolExecutor(n_processes, context, initializer=_on_one_core, initargs=(cores,)) as pool:
         running = {pool.submit(curve, *job): job for job in itertools.islice(waiting, n_processes if minutes else 0)}
         while running:
-            done = next(as_completed(running))
-            name, sampler, seed = running.pop(done)
-            kept.add(world=name, sampler=sampler, seed=seed, accuracy=done.result())
+            future = next(as_completed(running))
+            name, sampler, seed = running.pop(future)
+            results.add(world=name, sampler=sampler, seed=seed, accuracy=future.result())
             print(f"{name:<10} {sampler:<10} run {seed}", file=sys.stderr, flush=True)
             job = next(waiting, None) if time.perf_counter() < end else None
             if job is not None:
@@ -125,26 +125,26 @@ def measure(waiting: Iterator[tuple[str, str, int]], kept: Results, minutes: flo
 
 
 def _on_one_core(cores: multiprocessing.Queue) -> None:
-    """Runs are beside each other: threads of one would take the cores of another."""
+    """Pin this process to one core, so that the threads of parallel runs do not compete."""
     os.sched_setaffinity(0, {cores.get()})
 
 
-def curves_of(kept: Results) -> Curves:
-    """For each world and sampler, the runs that all samplers have had."""
-    found = {}
+def curves_of(results: Results) -> Curves:
+    """Return, for each world and sampler, the runs that have results for all samplers."""
+    curves = {}
     for name in WORLDS:
         runs = {
-            sampler: {record["seed"]: record["accuracy"] for record in kept.where(world=name, sampler=sampler)}
+            sampler: {record["seed"]: record["accuracy"] for record in results.where(world=name, sampler=sampler)}
             for sampler in SAMPLERS
         }
         seeds = sorted(set.intersection(*map(set, runs.values())))
         if seeds:
-            found |= {(name, sampler): np.array([runs[sampler][seed] for seed in seeds]) for sampler in SAMPLERS}
-    return found
+            curves |= {(name, sampler): np.array([runs[sampler][seed] for seed in seeds]) for sampler in SAMPLERS}
+    return curves
 
 
 def needed(accuracy: np.ndarray, goal: float, about: World) -> float:
-    """Answers with which a curve first reaches the goal, between two points by a straight line."""
+    """Return the number of answers with which a curve first reaches the goal, by linear interpolation."""
     best = np.maximum.accumulate(accuracy)
     per_object = np.array(about.per_object)
     if best[-1] < goal:
@@ -153,21 +153,21 @@ def needed(accuracy: np.ndarray, goal: float, about: World) -> float:
 
 
 def answers_needed(curves: Curves, name: str) -> tuple[float, dict[str, float]]:
-    """The goal, which is what random questions reach in the end; who needs how many."""
+    """Return the goal, which is the best accuracy of random questions, and the answers that each rule needs for it."""
     medians = {sampler: np.median(curves[name, sampler], axis=0) for sampler in SAMPLERS}
     goal = 0.94 if name == "eggs" else float(medians["random"].max())
     return goal, {sampler: needed(medians[sampler], goal, WORLDS[name]) for sampler in SAMPLERS}
 
 
 def share_of_random(answers: dict[str, float], most: int) -> float:
-    """What chosen questions need of random ones' answers; if those never get there, at most so much."""
+    """Return the answers that chosen questions need divided by those of random ones, which count at most ``most``."""
     return answers["chosen"] / min(answers["random"], most)
 
 
 def ahead(curves: Curves, name: str, of: str) -> tuple[float, float]:
-    """How many points more chosen questions are right than a sampler's, and two standard errors of that.
+    """Return the advantage of chosen questions over a sampler in percentage points, and two standard errors of it.
 
-    With the same objects, and over all measurements.
+    Runs with the same objects are paired, and all measurements of a run are averaged.
     """
     more = 100 * (curves[name, "chosen"] - curves[name, of]).mean(axis=1)
     return float(more.mean()), float(2 * more.std(ddof=1) / len(more) ** 0.5) if len(more) > 1 else np.inf
@@ -189,7 +189,7 @@ def rows_of(curves: Curves) -> list[list[str]]:
 
 
 def targets(curves: Curves) -> str:
-    """In words: which of the targets are met."""
+    """Describe which of the targets are met."""
     names = [name for name in WORLDS if (name, "random") in curves]
     answers = {name: answers_needed(curves, name)[1] for name in names}
     shares = {name: share_of_random(answers[name], WORLDS[name].most) for name in names}
@@ -197,16 +197,16 @@ def targets(curves: Curves) -> str:
         f"{LOST} of random's answers": [name for name in names if shares[name] > LOST],
         "ARR's answers": [name for name in names if answers[name]["chosen"] > answers[name]["ARR"]],
     }
-    said = []
+    lines = []
     if "eggs" in shares:
-        said.append(f"Alien eggs, to 94 %: {shares['eggs']:.2f} of random's answers (target: at most half).")
+        lines.append(f"Alien eggs, to 94 %: {shares['eggs']:.2f} of random's answers (target: at most half).")
     for (what, lost), of in zip(more.items(), RIVALS, strict=True):
         worse = [name for name in names if sum(ahead(curves, name, of)) < 0]
-        said.append(f"More than {what} (target: nowhere): {_of(lost, names)}.")
-        said.append(f"Right less often than with {of} questions, beyond chance: {_of(worse, names)}.")
+        lines.append(f"More than {what} (target: nowhere): {_of(lost, names)}.")
+        lines.append(f"Right less often than with {of} questions, beyond chance: {_of(worse, names)}.")
     finite = [share if np.isfinite(share) else 1.0 for share in shares.values()]
-    said.append(f"The median of all lines is {np.median(finite):.2f} of random's answers.")
-    return "\n".join(f"- {one}" for one in said)
+    lines.append(f"The median of all lines is {np.median(finite):.2f} of random's answers.")
+    return "\n".join(f"- {one}" for one in lines)
 
 
 def _of(some: list[str], names: list[str]) -> str:
@@ -250,26 +250,33 @@ def draw(curves: Curves) -> Figure:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--quick", action="store_true", help="one run with few objects; nothing is written to docs")
-    parser.add_argument("--runs", type=int, default=10, help="of each line")
+    parser.add_argument("--runs", type=int, default=10, help="number of runs per row of the table")
     parser.add_argument(
-        "--minutes", type=float, default=np.inf, help="no run begins after so many; 0: write the page from what is kept"
+        "--minutes",
+        type=float,
+        default=np.inf,
+        help="start no run after this time; 0: write the page from past results",
     )
-    parser.add_argument("--processes", type=int, default=n_cores(), help="runs at once")
+    parser.add_argument("--processes", type=int, default=n_cores(), help="number of parallel runs")
     parser.add_argument("--only", action="append", choices=list(WORLDS))
-    asked = parser.parse_args()
-    kept = Results(FOLDER / ("questions-quick.jsonl" if asked.quick else KEPT), keep=lambda _: not asked.quick)
-    names = list(QUICK) if asked.quick else asked.only or list(WORLDS)
+    arguments = parser.parse_args()
+    results = Results(
+        FOLDER / ("questions-quick.jsonl" if arguments.quick else RESULTS), keep=lambda _: not arguments.quick
+    )
+    names = list(QUICK) if arguments.quick else arguments.only or list(WORLDS)
     missing = [name for name in names if name in RECORDED and not data_folder().is_dir()]
     if missing:
         print(f"no folder CLOSERTHAN_DATA: {', '.join(missing)} left out", file=sys.stderr)
     names = [name for name in names if name not in missing]
-    measure(jobs(names, 1 if asked.quick else asked.runs, kept), kept, asked.minutes, asked.processes)
-    curves = curves_of(kept)
-    if asked.quick:
+    measure(
+        jobs(names, 1 if arguments.quick else arguments.runs, results), results, arguments.minutes, arguments.processes
+    )
+    curves = curves_of(results)
+    if arguments.quick:
         print(text(curves))
         return
-    (ROOT / "docs" / "measured" / "questions.md").write_text(text(curves), encoding="utf-8")
-    draw(curves).savefig(ROOT / "docs" / "images" / "questions.png", dpi=90)
+    write_measured("questions", text(curves))
+    draw(curves).savefig(DOCS / "images" / "questions.png", dpi=90)
 
 
 if __name__ == "__main__":

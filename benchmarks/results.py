@@ -1,4 +1,4 @@
-"""Raw results: one JSON object per line, written as they come, so that a broken run can be taken up again."""
+"""Raw results: one JSON object per line, written as they are measured, so that an interrupted run can resume."""
 
 import json
 import time
@@ -11,7 +11,7 @@ FOLDER = Path(__file__).parent.parent / "build" / "benchmarks"  # outside versio
 
 
 class Results:
-    """The file of raw results. What was measured under the same key is not measured again."""
+    """The file of raw results. A measurement whose key is already in the file is not repeated."""
 
     def __init__(self, path: Path, keep: Callable[[Record], bool]) -> None:
         self._path = path
@@ -23,12 +23,12 @@ class Results:
     def __iter__(self) -> Iterator[Record]:
         return iter(self._records)
 
-    def where(self, **wanted: Any) -> list[Record]:
-        """The records with these values."""
-        return [record for record in self if all(record.get(name) == value for name, value in wanted.items())]
+    def where(self, **values: Any) -> list[Record]:
+        """Return the records with these values."""
+        return [record for record in self if all(record.get(name) == value for name, value in values.items())]
 
     def add(self, **record: Any) -> Record:
-        """Keep one more record."""
+        """Append a record to the file."""
         record["at"] = time.strftime("%Y-%m-%d %H:%M:%S")
         self._records.append(record)
         with self._path.open("a", encoding="utf-8") as file:
@@ -36,14 +36,14 @@ class Results:
         return record
 
     def once(self, measure: Callable[[], Record], **key: Any) -> Record:
-        """The record under ``key``; measured now if there is none."""
-        found = self.where(**key)
-        return found[-1] if found else self.add(**key, **measure())
+        """Return the record with this key, which is measured now if there is none."""
+        records = self.where(**key)
+        return records[-1] if records else self.add(**key, **measure())
 
 
 def _parsed(line: str) -> Record | None:
     try:
         record: Record = json.loads(line)
-    except json.JSONDecodeError:  # the last line of a run that was broken off
+    except json.JSONDecodeError:  # the last line of an interrupted run
         return None
     return record

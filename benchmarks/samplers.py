@@ -1,4 +1,4 @@
-"""Rules by which the next questions are chosen: ours, and those that it is measured against."""
+"""Rules that choose the next questions: ours, and the ones that it is compared with."""
 
 import math
 from dataclasses import dataclass
@@ -18,8 +18,8 @@ Scores = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class Known:
-    """What there is to choose by: the answers so far and a map of them; too few answers have no map."""
+class SamplerState:
+    """The information a rule chooses by: the answers so far and their map, or no map while there are too few."""
 
     n_objects: int
     n_dims: int
@@ -38,58 +38,58 @@ class Known:
 
 @dataclass(frozen=True)
 class Sampler:
-    """Any question: the rule of those who do not choose, and the beginning of all others."""
+    """Random questions: the baseline, and the first questions of all other rules."""
 
     random_share: float = 1.0
-    n_pairs: int = 200  # looked at for each question
+    n_pairs: int = 200  # candidates per question
 
-    def questions(self, known: Known, count: int, rng: np.random.Generator) -> Rows:
-        """For one anchor after another the best of some random pairs."""
-        n = known.n_objects
-        if self.random_share == 1 or known.embedding is None:
+    def questions(self, state: SamplerState, count: int, rng: np.random.Generator) -> Rows:
+        """Choose, for one anchor after another, the best of some random pairs."""
+        n = state.n_objects
+        if self.random_share == 1 or state.embedding is None:
             return Questions("closer", n).draw(rng.integers(n, size=count), 1, rng)[:, 0]
         anchors = np.concatenate([rng.permutation(n) for _ in range(-(-count // n))])[:count]
         pairs = Questions("closer", n).draw(anchors, self.n_pairs, rng)
-        scores = self.worth(known, pairs.reshape(-1, 3), rng).reshape(pairs.shape[:2])
+        scores = self.worth(state, pairs.reshape(-1, 3), rng).reshape(pairs.shape[:2])
         return pairs[np.arange(count), scores.argmax(axis=1)]
 
-    def worth(self, known: Known, rows: Rows, rng: np.random.Generator) -> Scores:  # noqa: ARG002
-        """How much each question is worth; zeros where all are worth the same."""
+    def worth(self, state: SamplerState, rows: Rows, rng: np.random.Generator) -> Scores:  # noqa: ARG002
+        """Return the value of each question; zeros if all are equally good."""
         return np.zeros(len(rows))
 
 
 class Chosen(Sampler):
-    """Ours, as choose_questions does it, but for the map, which is not fitted again."""
+    """The rule of choose_questions, except that the map is not fitted again."""
 
-    def questions(self, known: Known, count: int, rng: np.random.Generator) -> Rows:
-        belief = None if known.embedding is None else known.belief(rng)
-        every, nothing = Questions("closer", known.n_objects), np.zeros(0, np.int64)
-        return choose(every, known.answers, count, rng, nothing, belief, self.random_share).rows
+    def questions(self, state: SamplerState, count: int, rng: np.random.Generator) -> Rows:
+        belief = None if state.embedding is None else state.belief(rng)
+        every, nothing = Questions("closer", state.n_objects), np.zeros(0, np.int64)
+        return choose(every, state.answers, count, rng, nothing, belief, self.random_share).rows
 
-    def worth(self, known: Known, rows: Rows, rng: np.random.Generator) -> Scores:
-        return known.belief(rng).worth("closer", rows)
+    def worth(self, state: SamplerState, rows: Rows, rng: np.random.Generator) -> Scores:
+        return state.belief(rng).worth("closer", rows)
 
 
 class Uncertain(Sampler):
-    """How unsure the answer is, be it that maps differ or that it is a toss-up."""
+    """Questions with the most uncertain answers, whether maps disagree or the distances are equal."""
 
-    def worth(self, known: Known, rows: Rows, rng: np.random.Generator) -> Scores:
-        belief = known.belief(rng)
+    def worth(self, state: SamplerState, rows: Rows, rng: np.random.Generator) -> Scores:
+        belief = state.belief(rng)
         return uncertainty("closer", rows, belief.maps, belief.loss)
 
 
 class ARR(Sampler):
-    """The information of Tamuz et al. (2011), by which Salmon's ARR takes the best question of each anchor in turn.
+    """The information of Tamuz et al. (2011); Salmon's ARR takes the best question of each anchor in turn.
 
-    The anchor may be at the place of any object, with the probability that its own answers give that place; how much
-    would the answer tell about which? All other objects stay where the map has them.
+    The anchor may be at the position of any object, with a probability given by its own answers; the value of a
+    question is the expected information about that position. All other objects stay where they are on the map.
     """
 
-    def worth(self, known: Known, rows: Rows, rng: np.random.Generator) -> Scores:  # noqa: ARG002
-        x, answers = known.embedding, known.answers
+    def worth(self, state: SamplerState, rows: Rows, rng: np.random.Generator) -> Scores:  # noqa: ARG002
+        x, answers = state.embedding, state.answers
         assert x is not None
         assert answers is not None
-        alpha = float(max(known.n_dims - 1, 1))
+        alpha = float(max(state.n_dims - 1, 1))
         squares = ((x[:, np.newaxis] - x) ** 2).sum(axis=2)
         logs = -(alpha + 1) / 2 * np.log1p(squares / alpha)
         posterior = np.zeros((len(x), len(x)))

@@ -1,4 +1,4 @@
-"""Summary: what the raw results of the fits come to, as medians with their spread."""
+"""Summary: medians and ranges of the raw results of the fits."""
 
 import math
 from collections.abc import Sequence
@@ -10,7 +10,7 @@ from benchmarks.results import Record, Results
 
 @dataclass(frozen=True)
 class Spread:
-    """The median of some numbers, the lowest and the highest of them."""
+    """The median, the minimum and the maximum of some numbers."""
 
     middle: float
     low: float
@@ -36,7 +36,7 @@ class Fits:
 
     @property
     def over_limit(self) -> float | None:
-        """The limit that a run did not keep to."""
+        """The time limit that a run exceeded, or None."""
         return next((record["over_limit"] for record in self.records if "over_limit" in record), None)
 
     @property
@@ -57,11 +57,11 @@ class Fits:
         return max(peaks) / 1e6 if peaks else math.nan
 
     def seconds_to(self, error: float) -> Spread:
-        """Until the held-out error is first at or below ``error``, setting up included; infinite where it never is."""
+        """Return the time until the held-out error is at or below ``error``, including setup; infinite if never."""
         return Spread.of([_first_at(record, error) for record in self.done])
 
     def reached(self, error: float) -> int:
-        """In how many runs the held-out error came to ``error`` or below."""
+        """Return the number of runs whose held-out error fell to ``error`` or below."""
         return sum(math.isfinite(_first_at(record, error)) for record in self.done)
 
 
@@ -73,15 +73,15 @@ def _first_at(record: Record, error: float) -> float:
 
 
 def fits_on(results: Results, workload: str) -> list[Fits]:
-    """The fits on a workload, in the order in which they were measured."""
+    """Return the fits on a workload, in the order in which they were measured."""
     grouped: dict[tuple[str, str, int], list[Record]] = {}
     for record in results.where(part="fits", workload=workload):
         grouped.setdefault((record["method"], record["loss"], record["threads"]), []).append(record)
     return [Fits(*key, tuple(records)) for key, records in grouped.items()]
 
 
-def found(fits: Sequence[Fits], method: str, loss: str, threads: int) -> Fits | None:
-    """The one with these names that came to an end (or at its limit)."""
+def fits_of(fits: Sequence[Fits], method: str, loss: str, threads: int) -> Fits | None:
+    """Return the fits of this method and loss, or None if no run finished or reached its limit."""
     for one in fits:
         if (one.method, one.loss, one.threads) == (method, loss, threads) and (one.done or one.over_limit):
             return one

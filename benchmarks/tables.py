@@ -1,13 +1,12 @@
-"""Tables in Markdown, and how targets are counted."""
+"""Tables in Markdown, and the count of targets that were met."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
+
+from reproduction.page import markdown_table as table
 
 from benchmarks.targets import Finding
 
-
-def table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    lines = [header, ["---"] * len(header), *rows]
-    return "\n".join("| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in lines)
+__all__ = ["counted", "table"]
 
 
 def counted(findings: Sequence[Finding]) -> str:

@@ -1,4 +1,4 @@
-"""Targets: what the project set itself, against what was measured."""
+"""Targets: the goals of the project, compared with the measurements."""
 
 import math
 from dataclasses import dataclass
@@ -6,23 +6,23 @@ from dataclasses import dataclass
 from benchmarks.fits import CBLEARN
 from benchmarks.machine import n_cores
 from benchmarks.results import Results
-from benchmarks.summary import Fits, fits_on, found
+from benchmarks.summary import Fits, fits_of, fits_on
 from benchmarks.workloads import WORKLOADS
 from closerthan.wording import percent
 
 AT_LEAST = {"loss for loss": 20.0, "auto": 20.0, "lbfgs": 5.0, "threads": 1.7}
-CLOSE_ENOUGH = 0.002  # of error, for one call against the best of all peers
+CLOSE_ENOUGH = 0.002  # difference in error between one call and the best of all peers
 
 
 @dataclass(frozen=True)
 class Finding:
-    """One target in one place."""
+    """One target on one workload."""
 
     target: str
     where: str
-    wanted: str
+    goal: str
     measured: str
-    verdict: str  # "met", "missed by ..." or why there is none
+    verdict: str  # "met", "missed by ...", or the reason why it is open
 
     @property
     def met(self) -> bool | None:
@@ -30,7 +30,7 @@ class Finding:
 
 
 def evaluated(results: Results) -> list[Finding]:
-    """All targets for which there are results."""
+    """Return the verdicts on all targets for which there are results."""
     findings = []
     for name in WORKLOADS:
         fits = fits_on(results, name)
@@ -47,20 +47,20 @@ def evaluated(results: Results) -> list[Finding]:
 
 
 def as_text(findings: list[Finding]) -> str:
-    """A table for the terminal."""
-    rows = [(f.target, f.where, f.wanted, f.measured, f.verdict) for f in findings]
+    """Return a table for the terminal."""
+    rows = [(f.target, f.where, f.goal, f.measured, f.verdict) for f in findings]
     widths = [max((len(row[column]) for row in rows), default=0) for column in range(5)]
     return "\n".join(
         "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows
     )
 
 
-def _at_least(ratio: float, wanted: float) -> str:
-    return "met" if ratio >= wanted else f"missed by a factor of {wanted / ratio:.4g}" if ratio > 0 else "missed"
+def _at_least(ratio: float, least: float) -> str:
+    return "met" if ratio >= least else f"missed by a factor of {least / ratio:.4g}" if ratio > 0 else "missed"
 
 
-def _below(number: float, wanted: float) -> str:
-    return "met" if number < wanted else f"missed by {percent(number / wanted - 1, 0)}"
+def _below(number: float, limit: float) -> str:
+    return "met" if number < limit else f"missed by {percent(number / limit - 1, 0)}"
 
 
 def _place(workload: str, loss: str, threads: int) -> str:
@@ -72,11 +72,11 @@ def _place(workload: str, loss: str, threads: int) -> str:
 
 
 def _loss_for_loss(workload: str, fits: list[Fits], threads: int) -> list[Finding]:
-    """(a) our time to the held-out error that cblearn's estimator ends with."""
+    """Evaluate target (a): our time to the final held-out error of cblearn's estimator."""
     findings = []
-    wanted = AT_LEAST["loss for loss"]
+    least = AT_LEAST["loss for loss"]
     for peer in (one for one in fits if one.method == "cblearn" and one.threads == threads):
-        ours = found(fits, "closerthan", peer.loss, threads)
+        ours = fits_of(fits, "closerthan", peer.loss, threads)
         if ours is None or not ours.done or (not peer.done and peer.over_limit is None):
             continue
         if peer.done:
@@ -90,10 +90,10 @@ def _loss_for_loss(workload: str, fits: list[Fits], threads: int) -> list[Findin
                 verdict = "missed: error not reached"
             else:
                 measured = f"{theirs / seconds:,.0f} x ({seconds:.3g} s and {theirs:.3g} s to {goal:.4f})"
-                verdict = _at_least(theirs / seconds, wanted)
+                verdict = _at_least(theirs / seconds, least)
         else:
             assert peer.over_limit is not None
-            # The peer's final error is not known: count our time to nearly our own final error.
+            # The peer's final error is unknown, so our time to nearly our own final error counts.
             goal = ours.error.middle + CLOSE_ENOUGH
             seconds = ours.seconds_to(goal).middle
             ratio = peer.over_limit / seconds
@@ -101,12 +101,12 @@ def _loss_for_loss(workload: str, fits: list[Fits], threads: int) -> list[Findin
                 f"> {ratio:,.1f} x ({seconds:.3g} s to {goal:.4f}, {CLOSE_ENOUGH} above our end; "
                 f"cblearn not done after {peer.over_limit:.0f} s)"
             )
-            verdict = "met" if ratio >= wanted else "open: the bound is lower than the target"
+            verdict = "met" if ratio >= least else "open: the bound is lower than the target"
         findings.append(
             Finding(
                 "(a) Time to cblearn's error, same loss:",
                 _place(workload, peer.loss, threads),
-                f">= {wanted:.0f} x",
+                f">= {least:.0f} x",
                 measured,
                 verdict,
             )
@@ -115,18 +115,18 @@ def _loss_for_loss(workload: str, fits: list[Fits], threads: int) -> list[Findin
 
 
 def _auto(workload: str, fits: list[Fits], threads: int) -> list[Finding]:
-    """(b) one call of embed(loss="auto") against running all of cblearn's estimators."""
+    """Evaluate target (b): one call of embed(loss="auto") against all of cblearn's estimators."""
     peers = [one for one in fits if one.method == "cblearn" and one.threads == threads]
     peers = [one for one in peers if one.done or one.over_limit]
-    auto = found(fits, "auto", "auto", threads)
+    auto = fits_of(fits, "auto", "auto", threads)
     if not peers:
         return []
     name = '(b) Whole fit, loss="auto" against all of cblearn:'
-    place, wanted = _place(workload, "", threads), f">= {AT_LEAST['auto']:.0f} x, error + {CLOSE_ENOUGH}"
+    place, goal = _place(workload, "", threads), f">= {AT_LEAST['auto']:.0f} x, error + {CLOSE_ENOUGH}"
     if auto is None or not auto.done:
-        return [Finding(name, place, wanted, 'not measured: loss="auto" did not run', "open")]
-    known = ("soe",) if workload == "quadruplets" else tuple(CBLEARN)
-    missing = [loss for loss in known if loss not in {one.loss for one in peers}]
+        return [Finding(name, place, goal, 'not measured: loss="auto" did not run', "open")]
+    estimators = ("soe",) if workload == "quadruplets" else tuple(CBLEARN)
+    missing = [loss for loss in estimators if loss not in {one.loss for one in peers}]
     bound = bool(missing) or any(not one.done for one in peers)
     total = sum(one.seconds.middle if one.done else one.over_limit or 0.0 for one in peers)
     best = min((one.error.middle for one in peers if one.done), default=math.inf)
@@ -135,7 +135,7 @@ def _auto(workload: str, fits: list[Fits], threads: int) -> list[Finding]:
     measured = (
         f"{'> ' * bound}{ratio:,.1f} x ({auto.seconds.middle:.3g} s and {'> ' * bound}{total:.3g} s); "
         f"error {auto.error.middle:.4f} and {f'{best:.4f}' if math.isfinite(best) else 'none in time'}; "
-        f"{len(peers)} estimator{'s' * (len(peers) > 1)}" + f" of {len(known)}" * bool(missing)
+        f"{len(peers)} estimator{'s' * (len(peers) > 1)}" + f" of {len(estimators)}" * bool(missing)
     )
     misses = []
     if ratio < AT_LEAST["auto"]:
@@ -145,19 +145,19 @@ def _auto(workload: str, fits: list[Fits], threads: int) -> list[Finding]:
     verdict = "missed by " + " and ".join(misses) if misses else "met"
     if bound and misses and above <= CLOSE_ENOUGH:
         verdict = "open: the bound is lower than the target"
-    return [Finding(name, place, wanted, measured, verdict)]
+    return [Finding(name, place, goal, measured, verdict)]
 
 
 def _lbfgs(workload: str, fits: list[Fits]) -> list[Finding]:
-    """(c) time to the error that both reach."""
+    """Evaluate target (c): time to the error that both reach."""
     findings = []
     for peer in (one for one in fits if one.method == "lbfgs" and one.done):
-        ours = found(fits, "closerthan", peer.loss, peer.threads)
+        ours = fits_of(fits, "closerthan", peer.loss, peer.threads)
         if ours is None or not ours.done:
             continue
-        broken_off = any(record["stopped_by"] == "time_limit" for record in peer.done)
-        bound = broken_off and peer.error.middle > ours.error.middle + CLOSE_ENOUGH
-        # A peer that was broken off above our end would have needed longer than it had to come there.
+        interrupted = any(record["stopped_by"] == "time_limit" for record in peer.done)
+        bound = interrupted and peer.error.middle > ours.error.middle + CLOSE_ENOUGH
+        # A peer that was stopped above our final error would have needed longer than its limit to reach it.
         goal = ours.error.middle + CLOSE_ENOUGH if bound else max(peer.error.middle, ours.error.middle)
         seconds = ours.seconds_to(goal).middle
         theirs = peer.seconds.middle if bound else peer.seconds_to(goal).middle
@@ -182,7 +182,7 @@ def _lbfgs(workload: str, fits: list[Fits]) -> list[Finding]:
 
 
 def _threads(results: Results) -> list[Finding]:
-    """(d) all cores against one; the target is for two of them."""
+    """Evaluate target (d): all cores against one; the target is for two cores."""
     findings = []
     for one in results.where(part="growth", threads=1):
         if not one["axis"].startswith("threads"):
@@ -215,22 +215,22 @@ def _kernels(results: Results) -> list[Finding]:
         Finding(
             target,
             _place(f"n = {n_objects:,}", record["loss"], threads),
-            f"< {wanted:.0f} ns",
+            f"< {limit:.0f} ns",
             f"{record['ns']:.1f} ns ({record['lowest']:.1f} to {record['highest']:.1f})",
-            _below(record["ns"], wanted),
+            _below(record["ns"], limit),
         )
-        for kernel, n_objects, threads, wanted, target in dict.fromkeys(goals)
+        for kernel, n_objects, threads, limit, target in dict.fromkeys(goals)
         for record in results.where(part="kernels", kernel=kernel, n_objects=n_objects)
         if record.get("threads", 1) == threads
     ]
 
 
 def _core(results: Results) -> list[Finding]:
-    """What the core set itself before there were benchmarks."""
+    """Evaluate the targets for the core of the library."""
     findings = []
     table1 = fits_on(results, "table1")
     for loss in ("ste", "gnmds", "tste"):
-        ours = found(table1, "closerthan", loss, 1)
+        ours = fits_of(table1, "closerthan", loss, 1)
         if ours is not None:
             setup = min(record["setup"] for record in ours.done)
             seconds = ours.seconds_to(0.15).middle - setup
@@ -282,7 +282,7 @@ def _core(results: Results) -> list[Finding]:
         over = startup["import"] - startup["numpy"]
         findings.append(Finding("Import time over NumPy's own:", "", "< 0.3 s", f"{over:.3f} s", _below(over, 0.3)))
     for name in ("thousand", "ten-thousand"):
-        ours = found(fits_on(results, name), "closerthan", "ste", 1)
+        ours = fits_of(fits_on(results, name), "closerthan", "ste", 1)
         if ours is not None and ours.done:
             best = max(min(record["curve_error"][1:21]) for record in ours.done)
             findings.append(

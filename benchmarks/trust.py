@@ -1,32 +1,30 @@
-"""Whether what replicates say can be believed: predictions, ellipses and probabilities, against what is known.
+"""Validity of replicates: predictions, ellipses and probabilities compared with the truth.
 
     python -m benchmarks.trust            nine CPU minutes; writes docs/measured/trust-*.md
     python -m benchmarks.trust --quick    a rehearsal, in which everything is small; writes nothing
     python -m benchmarks.trust prediction | ellipses | probabilities | worlds
 
-Prediction: answers of people and of simulated people, a fifth of them held out; the error of the single map beside that
-of the mean of replicates. People's answers are read from the folder CLOSERTHAN_DATA; sets that are missing are left
-out.
-Ellipses: simulated people who answer as the loss assumes; how often the 95 % ellipse holds the true place.
-Probabilities: the same people, new answers; what was said beside what was right, tenth by tenth.
-Worlds: points and people unlike these (narrow groups, curves, heavy tails, lapses, a loss that people do not follow);
-how often neighbours are right and ellipses hold the true place. Two CPU minutes.
+Prediction: the error of the single map and of the mean of replicates, on a fifth of the answers of real and of
+simulated people. Real answers are read from the folder CLOSERTHAN_DATA; missing sets are skipped.
+Ellipses: how often the 95 % ellipse contains the true position, for simulated people who answer as the loss assumes.
+Probabilities: predicted and observed frequencies of new answers of the same people, in classes of ten per cent.
+Worlds: how often neighbours are right and ellipses contain the true position, with other points and people (narrow
+groups, curves, heavy tails, lapses, a loss that does not match the people). Two CPU minutes.
 """
 
 import argparse
-import os
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import pairwise
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
 import closerthan as ct
-from benchmarks.measured_on import measured_on
+from benchmarks.measured import measured_on, write_measured
+from benchmarks.real_answers import faces
 from benchmarks.tables import table
 from closerthan.calibration import tenths
 from closerthan.datasets import simulated
@@ -35,18 +33,17 @@ from closerthan.uncertainty.alignment import size_is_free
 from closerthan.uncertainty.neighbours import neighbour_probability
 from closerthan.wording import percent
 
-MEASURED = Path(__file__).resolve().parent.parent / "docs" / "measured"
-SETS = 8  # of parts for each problem
+SETS = 8  # splits of each problem
 PARTS = ("prediction", "ellipses", "probabilities", "worlds")
-N_REPLICATES = 4  # what predicts is their committee, whose maps are others
+N_REPLICATES = 4  # few, because predictions come from the committee, which has its own maps
 
 
-Parts = tuple[ct.Comparisons, ct.Comparisons]  # to fit, and to judge by
+Parts = tuple[ct.Comparisons, ct.Comparisons]  # to fit, and to test with
 
 
 @dataclass(frozen=True)
 class Problem:
-    """Answers to fit and others to judge by, for a seed; and how many dimensions to fit."""
+    """Answers to fit and to test with, by seed, and the number of dimensions to fit."""
 
     name: str
     parts: Callable[[int], Parts]
@@ -58,26 +55,18 @@ def points(n_objects: int, n_dims: int, size: float = 1.0, seed: int = 0) -> np.
 
 
 def split(answers: Callable[[], ct.Comparisons], by: str = "answers") -> Callable[[int], Parts]:
-    """A fifth of people's answers is held out."""
+    """Return a function that holds out a fifth of the answers."""
     return lambda seed: answers().split(0.2, np.random.default_rng(seed), by=by)
 
 
-def made(n_objects: int, n_dims: int, n_answers: int, size: float = 1.0, **people: Any) -> Callable[[int], Parts]:
-    """Simulated people have as many new answers as one likes."""
+def simulation(n_objects: int, n_dims: int, n_answers: int, size: float = 1.0, **people: Any) -> Callable[[int], Parts]:
+    """Return a function that simulates answers to fit, and 20,000 new ones to test with."""
 
     def parts(seed: int) -> Parts:
         truth = points(n_objects, n_dims, size, seed)
         return simulated(truth, n_answers, seed=seed, **people), simulated(truth, 20_000, seed=1000 + seed, **people)
 
     return parts
-
-
-def faces() -> ct.Comparisons:
-    folder = os.environ.get("CLOSERTHAN_DATA")
-    if folder is None or not (Path(folder) / "cfd36_people.csv").exists():
-        raise OSError("cfd36_people.csv is not there")
-    columns = {"anchor": "head", "near": "winner", "far": "loser", "participant": "worker_id", "split": None}
-    return ct.read_comparisons(Path(folder) / "cfd36_people.csv", columns=columns, self_pairs="drop")
 
 
 REVERSED = {"noise": "flip", "level": 0.2, "quadruplets": True}
@@ -88,10 +77,10 @@ PROBLEMS = (
     Problem("music, 5 dimensions", split(ct.datasets.music), 5),
     Problem("faces, 2 dimensions, new answers", split(faces), 2),
     Problem("faces, 4 dimensions, new people", split(faces, "people"), 4),
-    Problem("simulated ste, 20 answers per coordinate", made(50, 3, 3_000, noise="ste"), 3),
-    Problem("simulated tste, 50 answers per coordinate", made(60, 2, 6_000, size=2.0, noise="tste"), 2),
-    Problem("simulated distances with errors, 25 answers", made(80, 4, 8_000, noise="distance", level=0.4), 4),
-    Problem("simulated quadruplets, 20 % reversed, 50 answers", made(40, 2, 4_000, **REVERSED), 2),
+    Problem("simulated ste, 20 answers per coordinate", simulation(50, 3, 3_000, noise="ste"), 3),
+    Problem("simulated tste, 50 answers per coordinate", simulation(60, 2, 6_000, size=2.0, noise="tste"), 2),
+    Problem("simulated distances with errors, 25 answers", simulation(80, 4, 8_000, noise="distance", level=0.4), 4),
+    Problem("simulated quadruplets, 20 % reversed, 50 answers", simulation(40, 2, 4_000, **REVERSED), 2),
 )
 
 
@@ -99,13 +88,13 @@ PROBLEMS = (
 
 
 class Judged(NamedTuple):
-    """The single map and the replicates, on one set of held-out answers."""
+    """Errors and log losses of the single map and of the replicates on one set of held-out answers."""
 
     single: float  # errors
     replicates: float
     single_loss: float  # log losses
     replicates_loss: float
-    discordant: int  # answers that one of the two gets right and the other wrong
+    discordant: int  # answers that only one of the two predicts correctly
     n_answers: int
 
 
@@ -113,13 +102,13 @@ def prediction(quick: bool) -> str:
     rows, places, lower, measured = [], Counter(), 0, 0
     for problem in PROBLEMS[-2:] if quick else PROBLEMS:
         try:
-            found = [judged(*problem.parts(seed), problem.n_dims, seed) for seed in range(1 if quick else SETS)]
+            outcomes = [judged(*problem.parts(seed), problem.n_dims, seed) for seed in range(1 if quick else SETS)]
         except OSError as error:
             print(f"{problem.name}: left out ({error})", flush=True)
             continue
-        single, mean, loss, loss_mean, _, _ = np.array(found).mean(axis=0)
-        # Answers that both get right or wrong tell nothing of the difference: McNemar (1947).
-        spread = np.sqrt(sum(one.discordant for one in found)) / sum(one.n_answers for one in found)
+        single, mean, loss, loss_mean, _, _ = np.array(outcomes).mean(axis=0)
+        # Only answers on which the two disagree carry information about the difference (McNemar 1947).
+        spread = np.sqrt(sum(one.discordant for one in outcomes)) / sum(one.n_answers for one in outcomes)
         gain = single - mean
         places["better" if gain > spread else "worse" if gain < -spread else "as good"] += 1
         lower += loss_mean < loss
@@ -143,10 +132,10 @@ def prediction(quick: bool) -> str:
 
 
 def judged(train: ct.Comparisons, test: ct.Comparisons, n_dims: int, seed: int) -> Judged:
-    found = ct.replicate(train, n_dims, n_replicates=N_REPLICATES, seed=seed)
-    calibrated = ct.held_out_error(train, n_dims, loss=found.result.loss, seed=seed).calibration
-    single = ct.metrics.log_odds(test, found.result.embedding, found.result.loss)
-    probability = found.probability(test)
+    replicates = ct.replicate(train, n_dims, n_replicates=N_REPLICATES, seed=seed)
+    calibrated = ct.held_out_error(train, n_dims, loss=replicates.result.loss, seed=seed).calibration
+    single = ct.metrics.log_odds(test, replicates.result.embedding, replicates.result.loss)
+    probability = replicates.probability(test)
     wrong, wrong_by_single = ~(probability > 0.5), ~(single > 0)
     return Judged(
         float(wrong_by_single.mean()),
@@ -162,7 +151,7 @@ def judged(train: ct.Comparisons, test: ct.Comparisons, n_dims: int, seed: int) 
 
 SHAPES = ((20, 1), (50, 1), (20, 2), (50, 2), (200, 2), (50, 3), (100, 5))  # objects, dimensions
 PER_COORDINATE = (8, 20, 80)  # answers
-MODELS = {"ste": 1.0, "tste": 2.0, "ckl": 2.0}  # losses with a model of people, and the size of their points
+MODELS = {"ste": 1.0, "tste": 2.0, "ckl": 2.0}  # losses with a response model, and the scale of their points
 
 
 HEAD = ("people as in", "answers per object and dimension")
@@ -190,18 +179,18 @@ def simulated_people(quick: bool) -> tuple[str, str]:
     held: dict[tuple[str, int, int], list[np.ndarray]] = {}
     probabilities: dict[tuple[str, int], list[np.ndarray]] = {}
     for loss, n_objects, n_dims, per, seed in simulated_cases(quick):
-        truth, found = fitted(loss, n_objects, n_dims, per, seed, 20 if quick else 100)
-        scaled = size_is_free(found.result.loss)
-        aligned = procrustes(truth, found.result.embedding, scaling=scaled).aligned
-        held.setdefault((loss, n_dims, per), []).append(found.ellipses(0.95).contain(aligned))
+        truth, replicates = fitted(loss, n_objects, n_dims, per, seed, 20 if quick else 100)
+        scaled = size_is_free(replicates.result.loss)
+        aligned = procrustes(truth, replicates.result.embedding, scaling=scaled).aligned
+        held.setdefault((loss, n_dims, per), []).append(replicates.ellipses(0.95).contain(aligned))
         new = simulated(truth, 2_000, noise=loss, seed=1000 + seed)
-        probabilities.setdefault((loss, per), []).append(found.probability(new))
+        probabilities.setdefault((loss, per), []).append(replicates.probability(new))
         print(loss, n_objects, n_dims, per, f"{held[loss, n_dims, per][-1].mean():.2f}", flush=True)
     return ellipses_text(held), probabilities_text(probabilities)
 
 
 def ellipses_text(held: dict[tuple[str, int, int], list[np.ndarray]]) -> str:
-    shares = {key: float(np.concatenate(found).mean()) for key, found in held.items()}
+    shares = {key: float(np.concatenate(parts).mean()) for key, parts in held.items()}
     good = sum(0.85 <= share <= 0.99 for share in shares.values())
     dims = sorted({n_dims for _, n_dims, _ in shares})
     rows = []
@@ -222,21 +211,21 @@ def ellipses_text(held: dict[tuple[str, int, int], list[np.ndarray]]) -> str:
 
 
 def mark(share: float) -> str:
-    shown = percent(share, digits=0)
-    return shown if 0.85 <= share <= 0.99 else f"**{shown}**"
+    text = percent(share, digits=0)
+    return text if 0.85 <= share <= 0.99 else f"**{text}**"
 
 
 def probabilities_text(probabilities: dict[tuple[str, int], list[np.ndarray]]) -> str:
     rows, good, judged = [], 0, 0
-    for (loss, per), found in probabilities.items():
+    for (loss, per), parts in probabilities.items():
         cells = []
-        for tenth in tenths(np.concatenate(found)):
-            off = abs(tenth.said - tenth.right)
+        for tenth in tenths(np.concatenate(parts)):
+            off = abs(tenth.predicted - tenth.right)
             if tenth.number >= 500:
                 judged += 1
                 good += off <= 0.05
-            shown = f"{percent(tenth.said, digits=0)}: {percent(tenth.right, digits=0)}"
-            cells.append(shown if off <= 0.05 or tenth.number < 500 else f"**{shown}**")
+            cell = f"{percent(tenth.predicted, digits=0)}: {percent(tenth.right, digits=0)}"
+            cells.append(cell if off <= 0.05 or tenth.number < 500 else f"**{cell}**")
         rows.append((loss, f"{per}", *cells, *[""] * (5 - len(cells))))
     header = (*HEAD, *(f"{low} – {low + 10} %" for low in range(50, 100, 10)))
     return "\n\n".join(
@@ -249,11 +238,11 @@ def probabilities_text(probabilities: dict[tuple[str, int], list[np.ndarray]]) -
     )
 
 
-# ---- worlds unlike those above ---------------------------------------------------------------------------------------
+# ---- other worlds ----------------------------------------------------------------------------------------------------
 
 WORLD_SETS = 4
-WORLD_SEED = 2_000  # of the first set; the method was developed on smaller seeds
-LIKELY = (0.5, 0.7, 0.9, 1.01)  # edges of the classes of probabilities of neighbours
+WORLD_SEED = 2_000  # seed of the first set; the method was developed on smaller seeds
+LIKELY = (0.5, 0.7, 0.9, 1.01)  # bin edges for the probabilities of neighbours
 GROUP_CENTRES = np.array([[0.0, 0.0], [2.0, 0.0], [1.0, 1.8]])
 
 
@@ -277,7 +266,7 @@ def cloud(n_dims: int) -> Callable[[int, np.random.Generator], np.ndarray]:
 
 @dataclass(frozen=True)
 class World:
-    """Points, people, and the loss that is fitted."""
+    """A kind of simulated study: points, people, and the loss to fit."""
 
     name: str
     points: Callable[[int, np.random.Generator], np.ndarray]
@@ -305,30 +294,30 @@ WORLDS = (
 
 
 def worlds(quick: bool) -> str:
-    """Neighbours and ellipses, what is said and what is right."""
+    """Compare the stated probabilities of neighbours, and the ellipses, with the truth."""
     rows, shares, wrongs = [], [], []
     totals: dict[int, list[np.ndarray]] = {1: [], 3: []}
     for world in WORLDS[:2] if quick else WORLDS:
         held, wrong, likely = [], [], {1: [], 3: []}
         for seed in range(WORLD_SEED, WORLD_SEED + (1 if quick else WORLD_SETS)):
-            truth, found = of_world(world, seed, 20 if quick else 100)
-            aligned = procrustes(truth, found.result.embedding, scaling=True).aligned
-            held.append(found.ellipses(0.95).contain(aligned))
-            asked = simulated(truth, 5_000, seed=1000 + seed)  # as the true points have them
-            wrong.append((found.agreement(asked) < 0.5)[found.decided(asked)])
+            truth, replicates = of_world(world, seed, 20 if quick else 100)
+            aligned = procrustes(truth, replicates.result.embedding, scaling=True).aligned
+            held.append(replicates.ellipses(0.95).contain(aligned))
+            correct = simulated(truth, 5_000, seed=1000 + seed)  # answers without noise
+            wrong.append((replicates.agreement(correct) < 0.5)[replicates.decided(correct)])
             for k, parts in likely.items():
-                fraction, said = neighbour_probability(found.maps, k), found.neighbour_probability(k)
+                fraction, calibrated = neighbour_probability(replicates.maps, k), replicates.neighbour_probability(k)
                 near = neighbour_probability(truth[np.newaxis], k)
-                # Twice: by what replicates alone would say, and by what is said.
-                parts.append(np.stack([fraction.ravel(), said.ravel(), near.ravel()]))
+                # The plain fraction of replicates, and the calibrated probability.
+                parts.append(np.stack([fraction.ravel(), calibrated.ravel(), near.ravel()]))
         share = float(np.concatenate(held).mean())
         shares.append(share)
         wrongs.append(float(np.concatenate(wrong).mean()))
         cells = [f"{world.per}", percent(share, digits=0), percent(wrongs[-1])]
         for k, parts in likely.items():
-            fraction, said, near = np.concatenate(parts, axis=1)
-            totals[k].append(np.stack([fraction, said, near]))
-            cells += [said_and_right(column, near, 0.5, 1.01) for column in (fraction, said)]
+            fraction, calibrated, near = np.concatenate(parts, axis=1)
+            totals[k].append(np.stack([fraction, calibrated, near]))
+            cells += [predicted_and_observed(column, near, 0.5, 1.01) for column in (fraction, calibrated)]
         rows.append((world.name, *cells))
         print(*rows[-1], sep=" | ", flush=True)
     everywhere = [np.concatenate(parts, axis=1) for parts in totals.values()]
@@ -345,7 +334,7 @@ def worlds(quick: bool) -> str:
     classes = [
         (
             f"{name}, {percent(low, digits=0)} to {percent(min(high, 1.0), digits=0)}",
-            *(said_and_right(pairs[row], pairs[2], low, high) for pairs in everywhere),
+            *(predicted_and_observed(pairs[row], pairs[2], low, high) for pairs in everywhere),
         )
         for row, name in enumerate(("fraction of replicates", "calibrated"))
         for low, high in pairwise(LIKELY)
@@ -378,33 +367,32 @@ def of_world(world: World, seed: int, n_replicates: int) -> tuple[np.ndarray, ct
     return truth, ct.replicate(answers, n_dims, n_replicates=n_replicates, loss=world.loss, n_starts=starts, seed=seed)
 
 
-def said_and_right(probability: np.ndarray, near: np.ndarray, low: float, high: float) -> str:
+def predicted_and_observed(probability: np.ndarray, near: np.ndarray, low: float, high: float) -> str:
     inside = (probability >= low) & (probability < high)
     if not inside.any():
         return ""
-    said, right = probability[inside].mean(), near[inside].mean()
-    return f"{percent(said, digits=0)}: {percent(right, digits=0)} ({inside.sum():,})"
+    predicted, observed = probability[inside].mean(), near[inside].mean()
+    return f"{percent(predicted, digits=0)}: {percent(observed, digits=0)} ({inside.sum():,})"
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("parts", nargs="*", choices=[[], *PARTS])
-    parser.add_argument("--quick", action="store_true", help="small, and written nowhere")
-    asked = parser.parse_args()
+    parser.add_argument("--quick", action="store_true", help="a small version, which writes nothing")
+    arguments = parser.parse_args()
     warnings.filterwarnings("ignore", ".*occur in no comparison")
-    wanted = set(asked.parts or PARTS)
+    parts = set(arguments.parts or PARTS)
     texts = {}
-    if "prediction" in wanted:
-        texts["prediction"] = prediction(asked.quick)
-    if wanted & {"ellipses", "probabilities"}:
-        texts["ellipses"], texts["probabilities"] = simulated_people(asked.quick)
-    if "worlds" in wanted:
-        texts["worlds"] = worlds(asked.quick)
+    if "prediction" in parts:
+        texts["prediction"] = prediction(arguments.quick)
+    if parts & {"ellipses", "probabilities"}:
+        texts["ellipses"], texts["probabilities"] = simulated_people(arguments.quick)
+    if "worlds" in parts:
+        texts["worlds"] = worlds(arguments.quick)
     for name, text in texts.items():
         print(f"\n{text}\n", flush=True)
-        if not asked.quick:
-            line = measured_on("python -m benchmarks.trust")
-            (MEASURED / f"trust-{name}.md").write_text(f"{text}\n\n{line}\n", encoding="utf-8")
+        if not arguments.quick:
+            write_measured(f"trust-{name}", f"{text}\n\n{measured_on('python -m benchmarks.trust')}")
 
 
 if __name__ == "__main__":

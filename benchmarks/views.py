@@ -1,43 +1,41 @@
-"""Several views: do answers find the view that made them, and is the number of views found?
+"""Several views: how often answers are assigned to the view they came from, and how often their number is right.
 
     python -m benchmarks.views             three minutes on one core; writes docs/measured/views.md
     python -m benchmarks.views --sets 10   more sets of each kind
     python -m benchmarks.views --quick     a rehearsal with one set of each kind; writes nothing
 
-Random maps that have nothing to do with each other make the answers. An answer tells the views apart if the map that
-made it gets it right and every other map gets it wrong. Constants of the method were chosen on other seeds. The last
-kinds have one map, which is fitted in too few dimensions: a missing dimension must not pass for a second view.
+The answers come from independent random maps. An answer distinguishes the views if the map that it came from predicts
+it and every other map predicts the opposite. The constants of the method were chosen on other seeds. The last kinds
+have one map, which is fitted in too few dimensions: a missing dimension must not be mistaken for a second view.
 """
 
 import argparse
 import time
-from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 
 import closerthan as ct
-from benchmarks.measured_on import measured_on
+from benchmarks.measured import measured_on, write_measured
 from benchmarks.tables import table
 from closerthan.wording import percent
 
-PAGE = Path(__file__).parents[1] / "docs" / "measured" / "views.md"
 SETS = 1
 SEED = 27_182
-WANTED = 0.9
+GOAL = 0.9  # fraction of the answers assigned to the right view
 
 
 class Kind(NamedTuple):
-    """How a set is made."""
+    """A kind of simulated data set."""
 
     name: str
     n_objects: int
     n_dims: int
-    n_answers: tuple[int, ...]  # of each view
+    n_answers: tuple[int, ...]  # per view
     noise: str = "none"
-    size: float = 3.0  # of the maps; with noise "ste", the smaller, the noisier
-    missing: int = 0  # dimensions that the fit lacks
+    size: float = 3.0  # scale of the maps; with noise "ste", smaller maps have noisier answers
+    missing: int = 0  # number of dimensions that the fit lacks
 
 
 KINDS = (
@@ -57,16 +55,16 @@ KINDS = (
 )
 
 
-class Found(NamedTuple):
-    """What came of a set."""
+class Outcome(NamedTuple):
+    """The outcome for one data set."""
 
-    share: float  # of the telling answers that found their view
-    n_views: int  # that were chosen
-    fit_seconds: float  # with the number of views given
-    choice_seconds: float  # without
+    share: float  # fraction of the distinguishing answers that were assigned to their view
+    n_views: int  # the chosen number
+    fit_seconds: float  # with a fixed number of views
+    choice_seconds: float  # with the choice of their number
 
 
-def one(kind: Kind, rng: np.random.Generator) -> Found:
+def outcome(kind: Kind, rng: np.random.Generator) -> Outcome:
     maps = kind.size * rng.standard_normal((len(kind.n_answers), kind.n_objects, kind.n_dims))
     parts = [ct.datasets.simulated(points, number, noise=kind.noise, seed=rng)
              for points, number in zip(maps, kind.n_answers, strict=True)]  # fmt: skip
@@ -76,47 +74,47 @@ def one(kind: Kind, rng: np.random.Generator) -> Found:
     telling = right[np.arange(len(answers)), truth] & (right.sum(axis=1) == 1)
     began = time.process_time()
     n_dims = kind.n_dims - kind.missing
-    given = ct.embed_views(answers, len(maps), n_dims)
+    fixed = ct.embed_views(answers, len(maps), n_dims)
     between = time.process_time()
     chosen = ct.embed_views(answers, n_dims=n_dims)
     ended = time.process_time()
     counts = np.zeros((len(maps), len(maps)))
-    np.add.at(counts, (truth[telling], given.view[telling]), 1)
+    np.add.at(counts, (truth[telling], fixed.view[telling]), 1)
     share = counts[linear_sum_assignment(-counts)].sum() / telling.sum()
-    return Found(float(share), chosen.n_views, between - began, ended - between)
+    return Outcome(float(share), chosen.n_views, between - began, ended - between)
 
 
 def main() -> None:
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     options.add_argument("--quick", action="store_true")
     options.add_argument("--sets", type=int, default=SETS)
-    asked = options.parse_args()
-    quick, n_sets = asked.quick, 1 if asked.quick else asked.sets
+    arguments = options.parse_args()
+    quick, n_sets = arguments.quick, 1 if arguments.quick else arguments.sets
     rng = np.random.default_rng(0 if quick else SEED)
     rows, good, chosen, several, many = [], 0, 0, 0, 0
     for kind in KINDS:
-        found = [one(kind, rng) for _ in range(n_sets)]
-        shares = np.array([each.share for each in found])
+        outcomes = [outcome(kind, rng) for _ in range(n_sets)]
+        shares = np.array([each.share for each in outcomes])
         n_views = len(kind.n_answers)
-        right = sum(each.n_views == n_views for each in found)
-        chosen, many = chosen + right, many + len(found)
+        right = sum(each.n_views == n_views for each in outcomes)
+        chosen, many = chosen + right, many + len(outcomes)
         if n_views > 1:
-            good, several = good + int((shares > WANTED).sum()), several + len(found)
+            good, several = good + int((shares > GOAL).sum()), several + len(outcomes)
         rows.append([
             kind.name,
             f"{kind.n_objects}",
             f"{kind.n_dims - kind.missing}",
             f"{sum(kind.n_answers):,}",
             f"{percent(shares.min())} / {percent(np.median(shares))}" if n_views > 1 else "",
-            f"{right} of {len(found)}",
-            f"{np.median([each.fit_seconds for each in found]):.1f} / "
-            f"{np.median([each.choice_seconds for each in found]):.1f}",
+            f"{right} of {len(outcomes)}",
+            f"{np.median([each.fit_seconds for each in outcomes]):.1f} / "
+            f"{np.median([each.choice_seconds for each in outcomes]):.1f}",
         ])  # fmt: skip
-        print(*rows[-1], [each.n_views for each in found], sep="  ", flush=True)
+        print(*rows[-1], [each.n_views for each in outcomes], sep="  ", flush=True)
     titles = ["answers of", "objects", "dimensions", "answers", "find their view, least / median", "number is found",
               "CPU seconds, number given / found"]  # fmt: skip
     lines = [
-        f"Of the answers that tell the views apart, more than {percent(WANTED, 0)} find theirs in **{good} of "
+        f"Of the answers that tell the views apart, more than {percent(GOAL, 0)} find theirs in **{good} of "
         f"{several}** sets; the number of views is found in **{chosen} of {many}**:",
         "",
         table(titles, rows),
@@ -126,7 +124,7 @@ def main() -> None:
     text = "\n".join(lines) + "\n"
     print(text)
     if not quick:
-        PAGE.write_text(text, encoding="utf-8")
+        write_measured("views", text)
 
 
 if __name__ == "__main__":

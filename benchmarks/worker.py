@@ -1,4 +1,4 @@
-"""Worker: a separate process that fits on request, within a limit of seconds."""
+"""Worker: a separate process that fits on request, within a time limit."""
 
 import json
 import os
@@ -14,7 +14,7 @@ _STARTUP = 120.0  # seconds for imports and warming up, which are not measured
 
 
 class Worker:
-    """Sends requests to a script in ``peers/`` and waits for its answers; restarts it after one that took too long."""
+    """Sends requests to a script in ``peers/`` and waits for its answers; restarts it after a timeout."""
 
     def __init__(self, python: str | Path, script: str, n_threads: int) -> None:
         self._command = [str(python), str(PEERS / script)]
@@ -28,7 +28,7 @@ class Worker:
         self._end()
 
     def ask(self, limit: float, **request: Any) -> dict[str, Any]:
-        """The script's answer; ``{"over_limit": limit}`` if there is none in time, ``{"failed": why}`` if it fails."""
+        """Return the script's answer: ``{"over_limit": limit}`` after a timeout, ``{"failed": reason}`` on failure."""
         if self._process is None:
             self._begin()
         process = self._process
@@ -73,6 +73,6 @@ class Worker:
 def _read(process: "subprocess.Popen[str]", lines: "queue.Queue[str | None]") -> None:
     assert process.stdout is not None
     for line in process.stdout:
-        if line.startswith("{"):  # a peer may print as it likes
+        if line.startswith("{"):  # a peer may print other lines
             lines.put(line)
     lines.put(None)

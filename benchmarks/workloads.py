@@ -1,4 +1,4 @@
-"""Workloads: the answers that all methods are given, alike."""
+"""Workloads: the data sets that all methods are run on."""
 
 import os
 import warnings
@@ -16,21 +16,19 @@ Parts = tuple[ct.Comparisons, ct.Comparisons]
 
 @dataclass(frozen=True)
 class Workload:
-    """Training answers, held-out answers, and what is run on them."""
+    """Training answers, held-out answers, and the losses to run on them."""
 
     name: str
     title: str
     n_dims: int
     make: Callable[[], Parts]
     losses: tuple[str, ...] = ALL_LOSSES
-    peer_losses: tuple[str, ...] = (
-        ALL_LOSSES  # cblearn's estimators that are run; none: only with --full, those of ``losses``
-    )
+    peer_losses: tuple[str, ...] = ALL_LOSSES  # of cblearn's estimators; if empty, ``losses`` with --full only
     large: bool = False  # few runs of each method unless --full is given
-    real: bool = False  # answers that people gave, or distances that were measured
+    real: bool = False  # answers of real people, or measured distances
 
     def saved(self, folder: Path) -> Path:
-        """The answers as .npz, the one file that all methods read; made if it is not there."""
+        """Return the .npz file of the answers that all methods read, which is written if necessary."""
         path = folder / f"{self.name}.npz"
         if not path.exists():
             train, test = self.make()
@@ -43,8 +41,8 @@ class Workload:
 
 def _synthetic(n_objects: int, n_dims: int, n_train: int, **options: float | bool) -> Callable[[], Parts]:
     def make() -> Parts:
-        made = ct.datasets.synthetic(n_objects, n_dims, n_train, 10_000, seed=1, **options)  # type: ignore[arg-type]
-        return made.train, made.test
+        data = ct.datasets.synthetic(n_objects, n_dims, n_train, 10_000, seed=1, **options)  # type: ignore[arg-type]
+        return data.train, data.test
 
     return make
 
@@ -68,7 +66,7 @@ def _cars() -> ct.Comparisons:
 
 
 def data_folder() -> Path:
-    """The folder of the real data sets, which are not part of the project."""
+    """Return the folder of the real data sets, which are not part of the project."""
     return Path(os.environ.get("CLOSERTHAN_DATA", "data"))
 
 
@@ -143,6 +141,6 @@ NEEDS_DATA = ("music-2", "music-9", "cars")
 
 
 def available() -> dict[str, Workload]:
-    """All workloads whose data is here."""
+    """Return all workloads whose data are available."""
     here = data_folder().is_dir()
     return {name: workload for name, workload in WORKLOADS.items() if here or name not in NEEDS_DATA}

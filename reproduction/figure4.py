@@ -14,7 +14,7 @@ from closerthan.solvers import Solver
 from closerthan.wording import percent
 from reproduction.bench import Bench
 from reproduction.drawing import Axes, Line, draw_lines, quartiles
-from reproduction.methods import DEFAULTS, GRID, LOSS_NAMES, QUICK_GRID, UNTUNED, methods, tuned, tuning_table
+from reproduction.methods import DEFAULTS, GRID, LOSS_NAMES, QUICK_GRID, UNTUNED, Tuning, methods, tuned, tuning_table
 from reproduction.page import Block, Claim, Picture, Section, Table, Text
 from reproduction.tracking import Plan, TrackedRun, track
 from reproduction.trial_log import Job, Row
@@ -36,11 +36,12 @@ def run(bench: Bench) -> Section:
     n_terms = len(answers) - round(TEST_SHARE * len(answers))
     jobs, reaches = [], {}
     length = {"curve_passes": plan.curve_passes}
+    tuning = Tuning(DEFAULTS, answers.n_objects, n_terms, grid, n_tuning)
     for loss in LOSS_NAMES:
         common = {"loss": loss, **length}
         tune = functools.partial(_tracked_run, answers, loss, plan, TUNING_SEED)
         label = f"figure4, {loss}: tuning"
-        reaches[loss] = tuned(bench.log, label, DEFAULTS, common, answers.n_objects, n_terms, grid, tune, n_tuning)
+        reaches[loss] = tuned(bench.log, label, common, tuning, tune)
     for trial in range(n_trials):
         for loss in LOSS_NAMES:
             solvers = methods(DEFAULTS, loss, answers.n_objects, n_terms, reaches[loss], batch_sizes)

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -98,18 +98,23 @@ def methods(
     return solvers
 
 
+class Tuning(NamedTuple):
+    """The size of the problem to tune on, the reaches to try, and the error that breaks ties between them."""
+
+    setting: Setting
+    n_objects: int
+    n_terms: int
+    grid: Sequence[float]
+    n_trials: int
+    by: Literal["mean_error", "last_error"] = "mean_error"
+
+
 def tuned(
     log: TrialLog,
     label: str,
-    setting: Setting,
     common: Mapping[str, Any],
-    n_objects: int,
-    n_terms: int,
-    grid: Sequence[float],
+    tuning: Tuning,
     run: Callable[[Solver, int], TrackedRun],
-    n_trials: int,
-    *,
-    by: Literal["mean_error", "last_error"] = "mean_error",
 ) -> dict[str, float]:
     """Return the best reach of each competitor, determined on separate trials.
 
@@ -117,20 +122,20 @@ def tuned(
     which no reach attains it, are broken by the lowest held-out error: the mean along the curve, or the last one.
     """
     jobs = []
-    for trial in range(n_trials):
+    for trial in range(tuning.n_trials):
         for name, make in TUNED.items():
-            for reach in grid:
-                solver = make(reach * n_objects, n_terms, setting.sampling)
+            for reach in tuning.grid:
+                solver = make(reach * tuning.n_objects, tuning.n_terms, tuning.setting.sampling)
                 settings = {"stage": "tuning", **common, "method": name, "reach": reach, "trial": trial}
                 jobs.append(Job(settings, _scored(run, solver, trial)))
     rows = log.run(label, jobs)
     best = {}
     for name in TUNED:
         scores = {}
-        for reach in grid:
+        for reach in tuning.grid:
             mine = [row for row in rows if row["method"] == name and row["reach"] == reach]
             passes = float(np.median([row["passes_to_target"] for row in mine]))
-            scores[reach] = (passes, float(np.median([row[by] for row in mine])))
+            scores[reach] = (passes, float(np.median([row[tuning.by] for row in mine])))
         best[name] = min(scores, key=lambda reach: scores[reach])
     return best
 

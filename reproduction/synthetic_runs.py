@@ -11,7 +11,7 @@ from closerthan.losses import LOSSES
 from closerthan.objective.cpu.objective import CPUObjective
 from closerthan.solvers import Solver
 from reproduction.bench import Bench
-from reproduction.methods import DEFAULTS, GRID, PAPER, QUICK_GRID, Setting, methods, tuned
+from reproduction.methods import DEFAULTS, GRID, PAPER, QUICK_GRID, Setting, Tuning, methods, tuned
 from reproduction.target import TARGET
 from reproduction.tracking import Plan, TrackedRun, track
 from reproduction.trial_log import Job, Row
@@ -57,9 +57,8 @@ def synthetic_runs(bench: Bench, name: str, losses: Sequence[str]) -> Runs:
             common = _common(setting, loss, size)
             tune = functools.partial(_tracked_run, data, setting, loss, size.plan, TUNING_SEED)
             label = f"{name}, {setting.name}, {loss}: tuning"
-            best = tuned(
-                bench.log, label, setting, common, size.n_objects, size.n_answers, size.grid, tune, size.n_tuning
-            )
+            tuning = Tuning(setting, size.n_objects, size.n_answers, size.grid, size.n_tuning)
+            best = tuned(bench.log, label, common, tuning, tune)
             reaches[f"{loss}, {setting.name}"] = best
             solvers[loss] = methods(setting, loss, size.n_objects, size.n_answers, best, size.batch_sizes)
         jobs = [

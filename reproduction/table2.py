@@ -18,7 +18,7 @@ from closerthan.solvers import Solver
 from closerthan.wording import percent
 from reproduction.bench import Bench
 from reproduction.drawing import Axes, Line, draw_lines
-from reproduction.methods import DEFAULTS, GRID, LOSS_NAMES, QUICK_GRID, methods, tuned, tuning_table
+from reproduction.methods import DEFAULTS, GRID, LOSS_NAMES, QUICK_GRID, Tuning, methods, tuned, tuning_table
 from reproduction.page import Block, Claim, Finding, Picture, Section, Table, Text
 from reproduction.printed import TABLE2
 from reproduction.tracking import Plan, TrackedRun, track
@@ -81,7 +81,8 @@ def run(bench: Bench) -> Section:
             tune = functools.partial(_tracked_run, objects, size, size.noises[0], loss, TUNING_SEED)
             common = {"set": name, "loss": loss, **_size_settings(size, objects)}
             label = f"table2, {name}, {loss}: tuning"
-            best = tuned(bench.log, label, DEFAULTS, common, n_objects, n_terms, size.grid, tune, 1, by="last_error")
+            tuning = Tuning(DEFAULTS, n_objects, n_terms, size.grid, n_trials=1, by="last_error")
+            best = tuned(bench.log, label, common, tuning, tune)
             reaches[f"{loss}, {name}"] = best
             solvers[loss] = methods(DEFAULTS, loss, n_objects, n_terms, best, size.batch_sizes)
         for trial in range(n_trials):

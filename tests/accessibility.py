@@ -1,4 +1,4 @@
-"""Checks of a page's accessibility (WCAG 2.2 AA, as far as a script can see), run inside the browser."""
+"""Accessibility checks (those parts of WCAG 2.2 AA that a script can check), run inside the browser."""
 
 from pathlib import Path
 
@@ -11,10 +11,10 @@ FOCUS = """(() => {
 
 
 def problems(browser):
-    """What is wrong, one sentence each."""
+    """Return the accessibility problems of the page."""
     return browser.ask(CHECKS)
 
 
 def focus(browser):
-    """What has the focus, and whether that can be seen."""
+    """Return the focused element and whether its focus is visible."""
     return browser.ask(FOCUS)

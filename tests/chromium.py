@@ -1,4 +1,4 @@
-"""A headless Chromium to drive from tests, over its debugging pipe: no driver and no further package needed."""
+"""A headless Chromium for tests, controlled through its debugging pipe without a driver or further packages."""
 
 import base64
 import json
@@ -11,7 +11,8 @@ import threading
 from pathlib import Path
 from typing import Any
 
-# Chromium reads commands from descriptor 3 and writes to 4. Both are moved high up first, lest one tread on the other.
+# Chromium reads commands from descriptor 3 and writes to 4. Both are first duplicated to high numbers, so that neither
+# overwrites the other.
 _LAUNCH = """
 import fcntl, os, sys
 commands, replies = (fcntl.fcntl(int(number), fcntl.F_DUPFD, 20) for number in sys.argv[1:3])
@@ -30,7 +31,7 @@ _OPTIONS = [
     "--enable-unsafe-swiftshader",
     "--hide-scrollbars",
 ]
-PATIENCE = 60.0  # seconds until a silent browser is given up
+PATIENCE = 60.0  # seconds to wait for the browser
 
 
 def find_chromium() -> str | None:
@@ -39,7 +40,7 @@ def find_chromium() -> str | None:
 
 
 class Chromium:
-    """One page, and all that it logged, asked for or warned of."""
+    """One page with its events: log messages, requests and warnings."""
 
     def __init__(self, program: str, profile: Path) -> None:
         read_commands, self._commands = os.pipe()
@@ -102,17 +103,17 @@ class Chromium:
         return message["result"]
 
     def ask(self, expression: str) -> Any:
-        """The value of a JavaScript expression; a promise is waited for."""
+        """Return the value of a JavaScript expression, after awaiting a promise."""
         reply = self.call("Runtime.evaluate", expression=expression, returnByValue=True, awaitPromise=True)
         assert "exceptionDetails" not in reply, reply["exceptionDetails"]
         return reply["result"].get("value")
 
     def wait_for(self, condition: str) -> None:
-        """Until a JavaScript condition holds: looked at before each frame that the page draws."""
+        """Wait until a JavaScript condition holds, which is checked every 20 ms inside the page."""
         self.ask(
             f"new Promise((resolve, reject) => {{ const end = performance.now() + {1000 * PATIENCE / 2};"
             f"const look = () => ({condition}) ? resolve(true) : performance.now() > end"
-            f" ? reject(new Error('never came')) : setTimeout(look, 20); look(); }})"
+            f" ? reject(new Error('the condition never held')) : setTimeout(look, 20); look(); }})"
         )
 
     def open(self, page: Path | str, *, width: int = 1200, height: int = 900, dark: bool = False) -> None:
@@ -133,14 +134,14 @@ class Chromium:
         self.call("Input.insertText", text=text)
 
     def press(self, key: str, *, shift: bool = False) -> None:
-        # Enter does what a button does only if it also brings the character that it stands for.
+        # Enter activates a button only if the event also carries its character.
         more = {"Enter": {"text": "\r", "windowsVirtualKeyCode": 13}, "Tab": {"windowsVirtualKeyCode": 9}}.get(key, {})
         for kind in ("keyDown", "keyUp"):
-            given = {"modifiers": 8 if shift else 0, **(more if kind == "keyDown" else {})}
-            self.call("Input.dispatchKeyEvent", type=kind, key=key, code=key, **given)
+            options = {"modifiers": 8 if shift else 0, **(more if kind == "keyDown" else {})}
+            self.call("Input.dispatchKeyEvent", type=kind, key=key, code=key, **options)
 
     def tap(self, element: str) -> None:
-        """Tap the middle of an element, by its selector."""
+        """Tap the centre of the element with this selector."""
         x, y = self.ask(
             f"(() => {{ const box = document.querySelector({json.dumps(element)}).getBoundingClientRect();"
             "return [box.x + box.width / 2, box.y + box.height / 2]; })()"
@@ -149,13 +150,13 @@ class Chromium:
         self.call("Input.dispatchTouchEvent", type="touchEnd", touchPoints=[])
 
     def phone(self, on: bool = True) -> None:
-        """Be a phone: a small screen that is touched."""
+        """Emulate a phone with a small touch screen."""
         if on:
             self.call("Emulation.setDeviceMetricsOverride", width=390, height=844, deviceScaleFactor=2, mobile=True)
         self.call("Emulation.setTouchEmulationEnabled", enabled=on)
 
     def connection(self, on: bool) -> None:
-        """Cut the connection to all servers, or bring it back."""
+        """Disconnect the browser from all servers, or reconnect it."""
         self.call(
             "Network.emulateNetworkConditions",
             offline=not on,
@@ -171,12 +172,12 @@ class Chromium:
                 self.call("Input.dispatchMouseEvent", type=kind, x=x, y=y, button="left", clickCount=1)
 
     def drag(self, x: float, y: float, to_x: float, to_y: float) -> None:
-        held = {"button": "left", "clickCount": 1}
-        self.call("Input.dispatchMouseEvent", type="mousePressed", x=x, y=y, **held)
-        for share in (0.5, 1.0):
-            between = {"x": x + share * (to_x - x), "y": y + share * (to_y - y)}
-            self.call("Input.dispatchMouseEvent", type="mouseMoved", buttons=1, **between, **held)
-        self.call("Input.dispatchMouseEvent", type="mouseReleased", x=to_x, y=to_y, **held)
+        button = {"button": "left", "clickCount": 1}
+        self.call("Input.dispatchMouseEvent", type="mousePressed", x=x, y=y, **button)
+        for fraction in (0.5, 1.0):
+            between = {"x": x + fraction * (to_x - x), "y": y + fraction * (to_y - y)}
+            self.call("Input.dispatchMouseEvent", type="mouseMoved", buttons=1, **between, **button)
+        self.call("Input.dispatchMouseEvent", type="mouseReleased", x=to_x, y=to_y, **button)
 
     def touch(self, kind: str, *fingers: tuple[float, float]) -> None:
         points = [{"x": x, "y": y, "id": number} for number, (x, y) in enumerate(fingers)]
@@ -191,18 +192,18 @@ class Chromium:
         return [event["params"]["request"]["url"] for event in sent]
 
     def complaints(self) -> list[Any]:
-        """Exceptions, dialogs, and everything logged as a warning or an error."""
-        found: list[Any] = []
+        """Return exceptions, dialogs, and log entries that are warnings or errors."""
+        complaints: list[Any] = []
         for event in self.events:
             parameters = event["params"]
             if event["method"] in ("Runtime.exceptionThrown", "Page.javascriptDialogOpening"):
-                found.append(parameters)
+                complaints.append(parameters)
             if event["method"] == "Runtime.consoleAPICalled" and parameters["type"] in ("error", "warning", "assert"):
-                found.append(parameters["args"])
+                complaints.append(parameters["args"])
             if event["method"] == "Log.entryAdded" and parameters["entry"]["level"] in ("error", "warning"):
-                # "rendering" are the graphics driver's hints about speed, which a software renderer gives plenty of.
-                found += [parameters["entry"]] * (parameters["entry"]["source"] != "rendering")
-        return found
+                # "rendering" entries are performance hints of the graphics driver, frequent with a software renderer.
+                complaints += [parameters["entry"]] * (parameters["entry"]["source"] != "rendering")
+        return complaints
 
     def close(self) -> None:
         self._session = None

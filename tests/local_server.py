@@ -1,9 +1,10 @@
-"""A study's server on the loopback address, in a thread, and somebody who asks it."""
+"""A study's server on the loopback address, in a thread, and a client for it."""
 
 import contextlib
 import http.client
 import json
 import threading
+import time
 from types import SimpleNamespace
 
 import uvicorn
@@ -12,14 +13,14 @@ from closerthan.collect.web.serving import application, listening_at
 
 
 @contextlib.contextmanager
-def serving(study, port=0, path="/"):
-    """Serve until the end of the block; refits are left out. With a path, as behind a proxy that takes it away."""
-    inner, researcher = application(study)
+def serving(study, port=0, path="/", clock=time.monotonic):
+    """Serve until the end of the block, without refits. A path is handled as if a proxy removed it."""
+    inner, researcher = application(study, clock=clock)
 
     async def app(scope, receive, send):
         if scope["type"] == "http" and path != "/":
             if not scope["path"].startswith(path):
-                raise ValueError(f"{scope['path']} was asked for, which is not under {path}")
+                raise ValueError(f"the request for {scope['path']} is not below {path}")
             scope = {**scope, "path": scope["path"].removeprefix(path.rstrip("/"))}
         await inner(scope, receive, send)
 

@@ -1,7 +1,7 @@
-"""What each process of tests/objective/test_distributed.py does: ``python several_processes.py SCENARIO FOLDER``."""
+"""The program of each process in tests/objective/test_distributed.py: ``several_processes.py SCENARIO FOLDER``."""
 
-import errno
 import os
+import shutil
 import signal
 import sys
 from pathlib import Path
@@ -9,7 +9,6 @@ from pathlib import Path
 import numpy as np
 
 import closerthan as ct
-from closerthan.fit import checkpoint as checkpoints
 from closerthan.objective.cpu.objective import CPU
 from closerthan.objective.distributed.group import Group
 from closerthan.objective.distributed.launch import Launch
@@ -21,11 +20,12 @@ N_ANSWERS = 40_000
 FIT = {"n_dims": 2, "loss": "ste", "seed": 0, "tolerance": None}
 SVRG_FIT = {**FIT, "solver": SVRG(batch_size=1000), "epochs": 4}
 POLYAK_FIT = {**FIT, "solver": "polyak", "epochs": 4}
+ENDLESS_FIT = {**POLYAK_FIT, "epochs": 1_000_000}
 CUTS = {
     1: (0, N_ANSWERS),
     2: (0, 30_000, N_ANSWERS),
     3: (0, 15_000, 15_000, N_ANSWERS),
-}  # uneven; of three processes, the second has nothing
+}  # parts of unequal size; of three processes, the second has no comparisons
 
 
 def answers(weighted=False):
@@ -47,7 +47,7 @@ def on_a_file(rows, path):
 
 
 def fits(device, launch, folder):
-    """Maps and errors of several fits, as each process has them."""
+    """Write the maps and errors of several fits, as each process has them."""
     own = part_of(answers()[0], launch)
     svrg = ct.embed(own, device=device, **SVRG_FIT)
     weighted = ct.embed(part_of(answers(weighted=True)[0], launch), device=device, **SVRG_FIT)
@@ -66,7 +66,7 @@ def fits(device, launch, folder):
 
 
 def interrupted(device, launch, folder):
-    """Ctrl-C in the last process alone."""
+    """Press Ctrl-C in the last process only."""
 
     def press(record, embedding):
         if record.epoch == 2 and launch.rank == launch.n - 1:
@@ -76,42 +76,44 @@ def interrupted(device, launch, folder):
     (folder / f"interrupted-{launch.rank}").write_text(f"{result.stopped_by} {result.history[-1].epoch}")
 
 
-def full_disk(device, launch, folder):
-    """From its second writing on, the checkpoint cannot be written."""
-    kept = checkpoints.Checkpoint._write
-    writings = []
+def unwritable(device, launch, folder):
+    """Remove the folder of the checkpoint during the fit."""
+    removed = folder / "removed"
+    removed.mkdir(exist_ok=True)
 
-    def write(self):
-        writings.append(1)
-        if len(writings) > 1:
-            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-        kept(self)
+    def remove(record, embedding):
+        if launch.rank == 0 and record.epoch == 1:
+            shutil.rmtree(removed)
 
-    checkpoints.Checkpoint._write = write
-    result = ct.embed(part_of(answers()[0], launch), device=device, checkpoint=folder / "full.npz", **POLYAK_FIT)
-    checkpoints.Checkpoint._write = kept
-    (folder / f"full-{launch.rank}").write_text(f"{result.stopped_by} {len(writings)}")
+    own, file = part_of(answers()[0], launch), removed / "fit.npz"
+    result = ct.embed(own, device=device, checkpoint=file, callback=remove, **POLYAK_FIT)
+    (folder / f"unwritable-{launch.rank}").write_text(result.stopped_by)
 
 
 def killed(device, launch, folder):
-    """The last process dies in its third epoch; the others hear of it."""
-    checkpoints.SECONDS = 0.0
-    checkpoints.Checkpoint.__init__.__kwdefaults__["seconds"] = 0.0
+    """Kill the last process once a checkpoint with some epochs has been written; the others notice."""
+    file, times_written = folder / "killed.npz", set()
 
     def die(record, embedding):
-        if record.epoch == 3 and launch.rank == launch.n - 1:
-            os.kill(os.getpid(), signal.SIGKILL)
+        if launch.rank == launch.n - 1:
+            times_written.add(file.stat().st_mtime_ns)  # the first file has no epochs yet
+            if record.epoch >= 3 and len(times_written) > 1:
+                os.kill(os.getpid(), signal.SIGKILL)
 
-    file = folder / "killed.npz"
-    ct.embed(part_of(answers()[0], launch), device=device, callback=die, checkpoint=file, **{**POLYAK_FIT, "epochs": 6})
+    ct.embed(part_of(answers()[0], launch), device=device, callback=die, checkpoint=file, **ENDLESS_FIT)
 
 
 def resumed(device, launch, folder):
-    """Another number of processes goes on."""
+    """Resume with another number of processes, for three epochs."""
     epochs = []
+
+    def stop(record, embedding):
+        epochs.append(record.epoch)
+        return len(epochs) == 3
+
     result = ct.embed(
-        part_of(answers()[0], launch), device=device, callback=lambda record, _: epochs.append(record.epoch),
-        checkpoint=folder / "killed.npz", resume=True, **{**POLYAK_FIT, "epochs": 6},
+        part_of(answers()[0], launch), device=device, callback=stop,
+        checkpoint=folder / "killed.npz", resume=True, **ENDLESS_FIT,
     )  # fmt: skip
     (folder / f"resumed-{launch.rank}").write_text(
         f"{epochs[0]} {result.history[-1].epoch} {result.history[-1].train_error}"
@@ -124,9 +126,9 @@ def main():
     group = Group(launch)
     device = Distributed(CPU(1, least_part=1000), group)
     for name in sys.argv[1].split(","):
-        {"fits": fits, "interrupted": interrupted, "full": full_disk, "killed": killed, "resumed": resumed}[name](
-            device, launch, folder
-        )
+        {"fits": fits, "interrupted": interrupted, "unwritable": unwritable, "killed": killed, "resumed": resumed}[
+            name
+        ](device, launch, folder)
     group.leave()
 
 

@@ -1,4 +1,4 @@
-"""Studies to try things on."""
+"""Example studies, participants and media files for tests."""
 
 import io
 import math
@@ -18,23 +18,23 @@ KEY = "a" * 32
 
 def study_of(folder: Path, n_objects: int = 10, **settings) -> Study:
     objects = tuple(Stimulus(f"object {number}", "", None, f"text {number}") for number in range(n_objects))
-    given = {"number": 20, "practice": 2, **settings}
-    return Study(folder, "A study", "You agree.", "Look.", "Which is closer?", objects, **given)
+    values = {"number": 20, "practice": 2, **settings}
+    return Study(folder, "A study", "You agree.", "Look.", "Which is closer?", objects, **values)
 
 
 def interview_of(folder: Path, seed: int = 0, clock=lambda: 1000.0, **settings) -> tuple[Interview, Store]:
     store = Store(folder / FILE)
     with store.closed_on_error():
-        store.change("PRAGMA synchronous = OFF")  # no test cuts the power
+        store.change("PRAGMA synchronous = OFF")  # no test simulates a power failure
         return Interview(study_of(folder, **settings), store, clock=clock, rng=random.Random(seed)), store
 
 
 def joined(interview: Interview, key: str = KEY, **address: str):
-    return interview.join(key, interview._study.consent_version, address)
+    return interview.join(key, interview.study.consent_version, address)
 
 
 def answer_all(interview: Interview, key: str = KEY, choose=lambda question: 0):
-    """Answer until the end, and say how it ended."""
+    """Answer all questions and return the final state."""
     state = interview.state(key)
     while state["stage"] == "questions":
         question = state["questions"][0]
@@ -43,7 +43,7 @@ def answer_all(interview: Interview, key: str = KEY, choose=lambda question: 0):
 
 
 def picture(path: Path, colour: tuple[int, int, int], size: int = 8) -> Path:
-    """A PNG of one colour."""
+    """Write a PNG file of one colour."""
     rows = (b"\0" + bytes(colour) * size) * size
     parts = {
         b"IHDR": struct.pack(">IIBBBBB", size, size, 8, 2, 0, 0, 0),
@@ -59,7 +59,7 @@ def picture(path: Path, colour: tuple[int, int, int], size: int = 8) -> Path:
 
 
 def sound(path: Path, hertz: int = 440, seconds: float = 0.2) -> Path:
-    """A WAV of one tone."""
+    """Write a WAV file with one tone."""
     with wave.open(str(path), "wb") as file:
         file.setnchannels(1)
         file.setsampwidth(2)
@@ -70,7 +70,7 @@ def sound(path: Path, hertz: int = 440, seconds: float = 0.2) -> Path:
 
 
 def video(path: Path, colour: tuple[int, int, int], size: int = 16, n_frames: int = 5) -> Path:
-    """A WebM of one colour: its pictures are those inside of WebP files, which have the same codec."""
+    """Write a WebM file of one colour, whose frames come from a WebP file, which uses the same codec."""
     from PIL import Image
 
     still = io.BytesIO()
@@ -91,7 +91,7 @@ def video(path: Path, colour: tuple[int, int, int], size: int = 16, n_frames: in
                     element("4489", struct.pack(">f", 40.0 * n_frames)))  # fmt: skip
     track = element("AE", number("D7", 1), number("73C5", 1), number("83", 1), element("86", b"V_VP8"),
                     element("E0", number("B0", size), number("BA", size)))  # fmt: skip
-    frames = [element("A3", b"\x81" + struct.pack(">h", 40 * one) + b"\x80" + frame) for one in range(n_frames)]
+    frames = [element("A3", b"\x81" + struct.pack(">h", 40 * index) + b"\x80" + frame) for index in range(n_frames)]
     cluster = element("1F43B675", number("E7", 0), *frames)
     path.write_bytes(head + element("18538067", about, element("1654AE6B", track), cluster))
     return path

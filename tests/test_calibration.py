@@ -1,4 +1,4 @@
-"""From scores to probabilities."""
+"""Calibration of scores to probabilities."""
 
 import numpy as np
 import pytest
@@ -13,11 +13,11 @@ def answers_of(curve, n_answers, seed=0):
 
 
 @pytest.mark.parametrize(("slope", "power"), [(0.5, 1.0), (3.0, 1.0), (1.0, 0.5), (1.0, 1.6)])
-def test_the_curve_that_made_the_answers_is_found(slope, power):
+def test_the_true_curve_is_recovered(slope, power):
     fitted = Calibration.fitted(answers_of(Calibration(slope, power), 40_000))
     assert fitted.slope == pytest.approx(slope, rel=0.15)
     assert fitted.power == pytest.approx(power, rel=0.15)
-    assert all(abs(tenth.said - tenth.right) < 0.03 for tenth in fitted.tenths)
+    assert all(abs(tenth.predicted - tenth.right) < 0.03 for tenth in fitted.tenths)
 
 
 def test_the_unit_of_scores_does_not_matter():
@@ -40,7 +40,7 @@ def test_answers_without_a_single_error_leave_some_doubt():
     assert 0.9 < fitted.probability([0.5])[0] < 1
 
 
-def test_scores_of_nothing_are_a_half():
+def test_a_score_of_zero_has_probability_one_half():
     assert Calibration.fitted(np.zeros(10)).probability([0.0])[0] == 0.5
 
 
@@ -49,14 +49,14 @@ def test_no_answers_are_an_error():
         Calibration.fitted([])
 
 
-def test_tenths_say_how_often_predictions_were_right():
+def test_tenths_give_the_fraction_of_right_predictions():
     given = np.array([0.55, 0.45, 0.95, 0.95, 0.95, 0.05])
     low, high = tenths(given)
-    assert (low.said, low.right, low.number) == (pytest.approx(0.55), 0.5, 2)
-    assert (high.said, high.right, high.number) == (pytest.approx(0.95), 0.75, 4)
+    assert (low.predicted, low.right, low.number) == (pytest.approx(0.55), 0.5, 2)
+    assert (high.predicted, high.right, high.number) == (pytest.approx(0.95), 0.75, 4)
 
 
-def test_data_of_a_calibration_makes_it_again():
+def test_a_calibration_survives_a_round_trip_through_data():
     fitted = Calibration.fitted(answers_of(Calibration(2.0), 500))
     assert Calibration.from_data(fitted.to_data()) == fitted
 
@@ -71,7 +71,7 @@ def test_data_without_a_lapse_rate_are_read_as_having_none():
 
 @pytest.mark.parametrize("lapse", [0.0, 0.05, 0.1, 0.2, 0.4])
 @pytest.mark.parametrize("n_answers", [1_000, 20_000])
-def test_the_surest_predictions_are_as_sure_as_lapses_allow(lapse, n_answers):
+def test_the_lapse_rate_bounds_the_probabilities(lapse, n_answers):
     truth = Calibration(3.0, lapse=lapse)
     fitted = Calibration.fitted(answers_of(truth, n_answers))
     scores = np.array([1.0, 2.0, 5.0, 20.0])
@@ -79,7 +79,7 @@ def test_the_surest_predictions_are_as_sure_as_lapses_allow(lapse, n_answers):
     assert off.max() < (0.045 if n_answers == 1_000 else 0.015)
 
 
-def test_without_lapses_probabilities_stay_what_they_were():
+def test_answers_without_lapses_give_a_lapse_rate_near_zero():
     scores = answers_of(Calibration(2.0), 5_000)
     fitted = Calibration.fitted(scores)
     assert fitted.lapse < 0.01
@@ -126,8 +126,8 @@ def test_calibrated_probabilities_are_seldom_called_unreliable():
     assert alarms <= 2
 
 
-def test_probabilities_that_are_too_sure_are_noticed():
+def test_overconfident_probabilities_are_detected():
     scores = answers_of(Calibration(1.5, lapse=0.3), 5_000)
     measured = tenths(Calibration(1.5).probability(scores))
-    assert unreliable(measured)[-1].said > 0.9
+    assert unreliable(measured)[-1].predicted > 0.9
     assert "as a ranking only" in reliability(measured)

@@ -25,7 +25,7 @@ def test_seconds_grow_from_zero(history):
     assert (np.diff(history.seconds) > 0).all()
 
 
-def test_csv_there_and_back(history, tmp_path):
+def test_a_history_survives_a_round_trip_through_csv(history, tmp_path):
     text = history.to_csv(tmp_path / "history.csv")
     assert (tmp_path / "history.csv").read_text(encoding="utf-8") == text
     again = ct.History.from_csv(tmp_path / "history.csv")
@@ -33,7 +33,7 @@ def test_csv_there_and_back(history, tmp_path):
         np.testing.assert_array_equal(getattr(again, name), getattr(history, name))
 
 
-def test_what_is_not_known_is_an_empty_cell(problem, tmp_path):
+def test_unknown_values_are_empty_cells(problem, tmp_path):
     history = ct.embed(problem.train, seed=0, epochs=2, tolerance=None).history
     assert np.isnan(history.validation_error).all()
     text = history.to_csv(tmp_path / "history.csv")
@@ -44,8 +44,8 @@ def test_what_is_not_known_is_an_empty_cell(problem, tmp_path):
     assert np.isnan(ct.History.from_csv(tmp_path / "old.csv").validation_error).all()
 
 
-def test_a_table_with_further_columns_is_read_too(history, tmp_path):
-    """Such as those of a version that judged maps by a sample."""
+def test_a_table_with_additional_columns_is_read(history, tmp_path):
+    """An earlier version wrote such columns."""
     head, *lines = history.to_csv().splitlines()
     (tmp_path / "history.csv").write_text("\n".join([head + ",sample", *(line + ",64" for line in lines)]))
     assert ct.History.from_csv(tmp_path / "history.csv").to_csv() == history.to_csv()
@@ -57,7 +57,7 @@ def test_frame(history):
     assert len(frame) == 5
 
 
-def test_evaluation_is_not_on_the_clock(problem, monkeypatch):
+def test_evaluation_does_not_count_as_solver_time(problem, monkeypatch):
     """On a clock that moves while a callback runs, and by a second whenever it is read, an epoch takes one second."""
     readings = itertools.count()
     monkeypatch.setattr("closerthan.fit.monitor.time.perf_counter", lambda: float(next(readings)))

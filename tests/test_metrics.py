@@ -24,13 +24,13 @@ def test_margins_are_far_minus_near(answers, rng):
 
 
 @pytest.mark.parametrize("bad", [np.zeros((2, 2)), np.full((12, 2), np.nan), np.zeros(12)])
-def test_maps_that_do_not_fit_are_refused(answers, bad):
+def test_maps_with_too_few_objects_are_refused(answers, bad):
     with pytest.raises(ValueError, match=r"map has|finite numbers"):
         triplet_error(answers, bad)
 
 
 class TestProcrustes:
-    def test_undoes_moves_turns_mirrors_and_scales(self, rng):
+    def test_inverts_translation_rotation_reflection_and_scaling(self, rng):
         x = rng.standard_normal((20, 3))
         turn, _ = np.linalg.qr(rng.standard_normal((3, 3)))
         aligned, distance = procrustes(2.5 * x @ turn + 7, x)
@@ -51,8 +51,8 @@ class TestProcrustes:
         x = rng.standard_normal((20, 2))
         assert procrustes(x, np.column_stack([x, np.zeros(20)])).distance == pytest.approx(0, abs=1e-12)
 
-    def test_refuses_what_cannot_be_aligned(self, rng):
+    def test_refuses_maps_that_cannot_be_aligned(self, rng):
         with pytest.raises(ValueError, match="20 and 10 objects"):
             procrustes(rng.standard_normal((20, 2)), rng.standard_normal((10, 2)))
-        with pytest.raises(ValueError, match="in one place"):
+        with pytest.raises(ValueError, match="at the same place"):
             procrustes(rng.standard_normal((20, 2)), np.ones((20, 2)))

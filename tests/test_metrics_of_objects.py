@@ -23,7 +23,7 @@ def counted_by_hand(answers, x):
 
 @pytest.mark.parametrize("quadruplets", [False, True])
 @pytest.mark.parametrize("weighted", [False, True])
-def test_object_errors_are_what_counting_by_hand_gives(quadruplets, weighted):
+def test_object_errors_agree_with_a_plain_count(quadruplets, weighted):
     rng = np.random.default_rng(3)
     rows = rng.permuted(np.tile(np.arange(9), (200, 1)), axis=1)[:, : 4 if quadruplets else 3]
     if quadruplets:
@@ -46,7 +46,7 @@ def test_distances_agree_with_margins():
 
 
 @given(st.integers(1, 10_000), st.floats(0, 1))
-def test_the_interval_lies_within_0_and_1_and_holds_the_error(number, share):
+def test_the_interval_lies_within_0_and_1_and_contains_the_error(number, share):
     error = round(share * number) / number
     low, high = ct.metrics.error_interval(error, number)
     assert 0 <= low <= error + 1e-12
@@ -54,7 +54,7 @@ def test_the_interval_lies_within_0_and_1_and_holds_the_error(number, share):
 
 
 @pytest.mark.parametrize("error", [0.02, 0.3])
-def test_the_interval_holds_the_truth_about_as_often_as_it_says(error):
+def test_the_interval_has_its_nominal_coverage(error):
     counts = np.random.default_rng(0).binomial(300, error, size=4000)
     intervals = {count: ct.metrics.error_interval(count / 300, 300) for count in set(counts.tolist())}
     held = np.mean([intervals[count].low <= error <= intervals[count].high for count in counts.tolist()])
@@ -75,7 +75,7 @@ def test_an_impossible_error_has_no_interval(error, number, message):
         ct.metrics.error_interval(error, number)
 
 
-def test_principal_axes_keep_distances_and_sort_by_width():
+def test_principal_axes_preserve_distances_and_are_sorted_by_variance():
     x = np.random.default_rng(0).normal(size=(50, 4)) * [1, 5, 2, 0.1] + 100
     axes = ct.geometry.principal_axes(x)
     width = axes.coordinates.var(axis=0)
@@ -92,5 +92,5 @@ def test_principal_axes_of_huge_and_tiny_maps_are_finite(scale):
     assert axes.shares.sum() == pytest.approx(1)
 
 
-def test_a_map_in_one_place_has_principal_axes():
+def test_a_map_with_all_objects_at_one_point_has_principal_axes():
     assert ct.geometry.principal_axes(np.ones((4, 3))).shares.tolist() == [0, 0, 0]

@@ -9,7 +9,17 @@ import numpy as np
 import pytest
 
 from closerthan import operating_system
-from closerthan.operating_system import make_private, n_cores, open_to_read, read_at, sync, try_lock, write_at
+from closerthan.operating_system import (
+    allow_restart,
+    lower_priority,
+    make_private,
+    n_cores,
+    open_to_read,
+    read_at,
+    sync,
+    try_lock,
+    write_at,
+)
 
 WINDOWS = SimpleNamespace(
     name="nt", O_RDONLY=os.O_RDONLY, O_RDWR=os.O_RDWR, O_BINARY=0, cpu_count=os.cpu_count,
@@ -123,6 +133,22 @@ def test_permissions_are_changed_where_there_are_some(file):
     if os.name == "posix":
         make_private(file.name)
         assert os.stat(file.name).st_mode & 0o777 == 0o600
+
+
+def test_priority_is_lowered_where_that_is_possible():
+    calls = []
+    lower_priority(SimpleNamespace(nice=calls.append))
+    lower_priority(WINDOWS)
+    assert calls == [10]
+
+
+def test_no_port_is_taken_from_another_server_on_windows():
+    windows = SimpleNamespace(SOL_SOCKET=1, SO_REUSEADDR=4, SO_EXCLUSIVEADDRUSE=-5)
+    options = []
+    listening = SimpleNamespace(setsockopt=lambda *option: options.append(option))
+    allow_restart(listening, windows)
+    allow_restart(listening, SimpleNamespace(SOL_SOCKET=1, SO_REUSEADDR=2))
+    assert options == [(1, -5, 1), (1, 2, 1)]
 
 
 def test_cores_are_those_of_the_computer_where_a_process_cannot_be_bound_to_some():

@@ -11,7 +11,7 @@ def scene():
     return rng.normal(size=(15, 3)), rng.integers(4, size=15), rng.normal(size=(40, 3)), np.arange(40) % 4
 
 
-def test_the_mean_average_precision_is_scikit_learns(scene):
+def test_the_mean_average_precision_agrees_with_scikit_learn(scene):
     queries, wanted, gallery, labels = scene
     expected = [
         average_precision_score(labels == label, -np.sum((gallery - query) ** 2, axis=1))
@@ -32,7 +32,7 @@ def test_precision_and_recall_count_the_nearest(scene):
         assert found.recall[k - 1] == pytest.approx(np.mean(hits) / 10)
 
 
-def test_classes_that_lie_apart_are_retrieved_perfectly():
+def test_separated_classes_are_retrieved_perfectly():
     places = np.repeat([[0.0], [10.0]], 5, axis=0) + np.linspace(0, 1, 10)[:, None]
     labels = np.repeat(["a", "b"], 5)
     found = retrieval(places, labels, places, labels)
@@ -48,6 +48,6 @@ def test_classes_that_lie_apart_are_retrieved_perfectly():
         (([[0.0]], ["a"], [[0.0]], ["b"]), "is not in the gallery"),
     ],
 )
-def test_arguments_that_do_not_fit_are_an_error(arguments, message):
+def test_inconsistent_arguments_are_an_error(arguments, message):
     with pytest.raises(ValueError, match=message):
         retrieval(*arguments)

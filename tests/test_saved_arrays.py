@@ -1,4 +1,4 @@
-"""Files of arrays that anybody may have written."""
+"""Reading .npz files, which may be damaged."""
 
 import io
 import zipfile
@@ -19,15 +19,15 @@ def header(shape, kind="<f8"):
 @pytest.mark.parametrize(
     "member", [header((2**40,)), header((3,)) + bytes(16), header((1,), "|O") + bytes(8), b"", b"text"]
 )
-def test_an_array_is_as_large_as_the_bytes_that_there_are(member, tmp_path):
-    """Its header may ask for any amount of memory."""
+def test_no_array_is_larger_than_its_bytes_in_the_file(member, tmp_path):
+    """A damaged header may ask for any amount of memory."""
     with zipfile.ZipFile(tmp_path / "file.npz", "w") as archive:
         archive.writestr("x.npy", member)
     with pytest.raises(ValueError, match=r"file.npz is not a checkpoint: \S"):
         read_archive(tmp_path / "file.npz", "checkpoint")
 
 
-def test_what_does_not_match_its_check_sum_is_refused(tmp_path):
+def test_an_array_with_a_wrong_checksum_is_refused(tmp_path):
     np.savez(tmp_path / "file.npz", x=np.arange(1000.0))
     whole = bytearray((tmp_path / "file.npz").read_bytes())
     whole[4000] ^= 1
@@ -36,7 +36,7 @@ def test_what_does_not_match_its_check_sum_is_refused(tmp_path):
         read_archive(tmp_path / "file.npz", "checkpoint")
 
 
-def test_what_is_there_is_read_packed_or_not(tmp_path):
+def test_compressed_and_uncompressed_arrays_are_read(tmp_path):
     for save in (np.savez, np.savez_compressed):
         save(tmp_path / "file.npz", zeros=np.zeros((100, 7)), text=np.array("é"), nothing=np.empty((0, 3)))
         found = read_archive(tmp_path / "file.npz", "checkpoint")
@@ -48,6 +48,6 @@ def test_what_is_there_is_read_packed_or_not(tmp_path):
         assert str(found["text"]) == "é"
 
 
-def test_a_file_that_is_not_there_is_said_to_be_so(tmp_path):
+def test_a_missing_file_is_a_file_not_found_error(tmp_path):
     with pytest.raises(FileNotFoundError):
         read_archive(tmp_path / "none.npz", "checkpoint")

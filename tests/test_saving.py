@@ -1,4 +1,4 @@
-"""Files and folders appear under their names only once they are complete; nothing that was there is lost on the way."""
+"""Files and folders appear under their names only when they are complete, and existing ones are never lost."""
 
 import errno
 import os
@@ -35,7 +35,7 @@ def test_a_failure_leaves_the_old_file_and_nothing_else(tmp_path):
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="there is no device that is always full")
 @pytest.mark.parametrize("failed", [False, True])
 def test_a_full_disk_leaves_the_old_file_and_no_draft(failed, tmp_path):
-    """What is in the buffer is written when the file is closed: then closing it is the error."""
+    """The buffer is written when the file is closed, so closing it fails."""
     (tmp_path / "whole").write_bytes(b"old")
 
     def write():
@@ -81,7 +81,7 @@ def test_errors_name_files_by_their_final_names_and_not_by_those_of_drafts(part,
     assert caught.value.filename == str(expected)
 
 
-def test_a_file_and_its_name_are_on_the_disk_before_they_are_said_to_be(tmp_path, monkeypatch):
+def test_a_file_is_synced_before_and_its_folder_after_the_rename(tmp_path, monkeypatch):
     done = []
     for name in ("fsync", "replace"):
         plain = getattr(os, name)
@@ -92,7 +92,7 @@ def test_a_file_and_its_name_are_on_the_disk_before_they_are_said_to_be(tmp_path
 
 
 @unix
-def test_a_link_stays_and_what_it_leads_to_is_written(tmp_path):
+def test_a_symbolic_link_stays_and_its_target_is_written(tmp_path):
     (tmp_path / "real").mkdir()
     (tmp_path / "link").symlink_to("real")
     (tmp_path / "file").symlink_to("real.csv")
@@ -130,7 +130,7 @@ def test_a_folder_is_replaced(folder):
 @pytest.mark.parametrize("number", [errno.EIO, errno.ENOSPC, errno.EACCES, errno.EBUSY])
 @pytest.mark.parametrize("at", [1, 2])
 def test_if_a_rename_fails_the_old_one_stays(at, number, folder, monkeypatch):
-    """Where somebody else may have been faster, the new one is kept beside it."""
+    """If another process may have been faster, the new folder is saved beside it."""
     plain, calls = os.rename, []
 
     def rename(*names):
@@ -169,7 +169,7 @@ with whole_folder(Path(sys.argv[1]), replace=True) as draft:
 
 @unix
 @pytest.mark.parametrize("at", range(1, 5))
-def test_a_kill_at_any_moment_leaves_the_old_or_the_new_one_whole(at, folder):
+def test_a_kill_at_any_moment_leaves_the_old_or_the_new_folder_complete(at, folder):
     code = subprocess.run([sys.executable, "-c", KILLED.format(at=at), folder], env=OURS, check=False).returncode
     assert code == 9
     contents = [path.read_text() for path in folder.parent.glob("*/map.csv")]
@@ -182,8 +182,8 @@ def test_a_kill_at_any_moment_leaves_the_old_or_the_new_one_whole(at, folder):
 
 
 @pytest.mark.parametrize("code", [errno.EEXIST, errno.ENOTEMPTY, errno.ENOTDIR, errno.EACCES], ids=errno.errorcode.get)
-def test_a_name_that_was_taken_meanwhile_costs_nothing(tmp_path, monkeypatch, code):
-    """Systems say it in different ways: there is a folder, it is not empty, there is a file, or that it must not be."""
+def test_nothing_is_lost_if_another_process_took_the_name(tmp_path, monkeypatch, code):
+    """Systems report it by different errors: exists, not empty, not a folder, or permission denied."""
     plain = os.rename
 
     def taken(source, target):
@@ -203,7 +203,7 @@ def test_a_name_that_was_taken_meanwhile_costs_nothing(tmp_path, monkeypatch, co
 
 @unix
 def test_drafts_of_killed_processes_are_removed_and_those_of_others_stay(tmp_path):
-    """Also what is called alike, but is no draft of this file."""
+    """Files with similar names that are no drafts of this file stay too."""
     kept = (".other.csv.01234567.draft", ".map.csv.01234567", ".map.csv.0123.draft")
     for name in (".map.csv.01234567.draft", *kept):
         (tmp_path / name).write_text("left")
@@ -232,7 +232,7 @@ def test_draft_folders_of_killed_processes_are_removed_and_those_of_others_stay(
 
 @unix
 @pytest.mark.parametrize("kind", ["file", "folder"])
-def test_a_draft_that_was_taken_for_one_of_a_killed_process_is_begun_again(kind, tmp_path, monkeypatch):
+def test_a_draft_that_another_process_removed_is_created_again(kind, tmp_path, monkeypatch):
     plain, taken = saving.try_lock, []
 
     def lock(number):

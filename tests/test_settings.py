@@ -118,7 +118,9 @@ def test_a_solver_that_is_no_dataclass_is_saved_with_its_parameters(problem, tmp
 
 
 def test_a_solver_that_does_not_keep_its_parameters_is_refused(problem):
-    with pytest.raises(ValueError, match=r"Forgetful was made with speed, but keeps nothing .* self\.speed = speed"):
+    with pytest.raises(
+        ValueError, match=r"Forgetful takes the argument speed but has no attribute .* self\.speed = speed"
+    ):
         ct.embed(problem.train, loss="ste", solver=Forgetful(0.5), seed=0)
 
 

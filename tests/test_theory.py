@@ -32,7 +32,7 @@ def term_gradient(loss, x):
 
 
 @pytest.mark.parametrize("loss", SMOOTH, ids=repr)
-def test_no_term_bends_more_than_the_smoothness_says(loss):
+def test_the_smoothness_bounds_the_change_of_a_terms_gradient(loss):
     rng = np.random.default_rng(0)
     diameter = 2.0
     bound = smoothness(loss, diameter)
@@ -45,8 +45,8 @@ def test_no_term_bends_more_than_the_smoothness_says(loss):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("loss", SMOOTH, ids=repr)
-def test_the_smoothness_is_not_idle(loss):
-    # A random search over triangles in the plane, the longest side as long as may be or shorter, comes near it.
+def test_the_smoothness_is_nearly_attained(loss):
+    # A random search over triangles in the plane, whose longest side is at most the diameter, comes close to it.
     rng = np.random.default_rng(1)
     bound = smoothness(loss, 2.0)
     steepest = 0.0
@@ -70,7 +70,7 @@ def test_the_hinge_has_the_smoothness_of_its_pieces():
         smoothness(GNMDS(), 0.0)
 
 
-def test_lemma_1_follows_its_recursion():
+def test_the_constants_of_lemma_1_follow_its_recursion():
     step, bound, draws, batch = 2e-3, 1.5, 40, 3
     loop = inner_loop(step, bound, draws, batch)
     beta = 4 * draws * batch * step**2 * bound**3
@@ -86,14 +86,14 @@ def test_lemma_1_follows_its_recursion():
 
 @pytest.mark.parametrize("epsilon", [0.15, 0.5, 2.0])
 @pytest.mark.parametrize("share", [0.01, 0.3, 1.0])
-def test_steps_of_proven_batches_meet_lemma_1(epsilon, share):
+def test_steps_with_proven_batch_sizes_satisfy_lemma_1(epsilon, share):
     draws, bound = 10_000, 2.0
     batch = math.floor(proven_batch(draws, bound, epsilon))
     assert batch >= 1
     assert inner_loop(share * step_bounds(bound, epsilon).high / draws, bound, draws, batch).holds
 
 
-def test_the_printed_theorem_2_admits_batches_whose_steps_do_not_meet_lemma_1():
+def test_the_printed_theorem_2_admits_batch_sizes_whose_steps_violate_lemma_1():
     draws, bound, epsilon = 10_000, 2.0, 0.1
     assert largest_batch(draws, bound, epsilon) > 1
     step = step_bounds(bound, epsilon).high / draws
@@ -104,7 +104,7 @@ def test_the_printed_theorem_2_admits_batches_whose_steps_do_not_meet_lemma_1():
     assert exact > 1 / draws > printed
 
 
-def test_the_largest_batch_grows_with_draws_and_epsilon_and_is_0_without():
+def test_the_largest_batch_grows_with_draws_and_epsilon_and_is_0_for_epsilon_0():
     assert largest_batch(2000, 1.0, 0.5) == 2 * largest_batch(1000, 1.0, 0.5)
     assert largest_batch(1000, 1.0, 0.5) > largest_batch(1000, 1.0, 0.4)
     assert largest_batch(1000, 1.0, 0.0) == 0.0
@@ -125,8 +125,8 @@ def test_bounds_follow_the_theorems():
 
 
 @pytest.mark.parametrize("batch_size", [1, 4, 16])
-def test_the_gradient_at_a_random_iterate_keeps_the_bound_with_batches(batch_size):
-    draws, epochs, smoothness, epsilon = 64, 40, 8.0, 16.0  # the curvature of a sine lies between -4 and 8
+def test_the_gradient_at_a_random_iterate_satisfies_the_bound_with_batches(batch_size):
+    draws, epochs, smoothness, epsilon = 64, 40, 8.0, 16.0  # the curvature of a term lies between -4 and 8
     ratio = smoothness / epsilon
     assert 4 * ratio**3 + 2 * ratio**2 <= draws
     assert 4 * ratio**3 * batch_size / draws**2 + ratio * batch_size / draws <= 1 / 4
@@ -153,12 +153,12 @@ def test_every_gamma_is_at_least_a_quarter_of_the_step_under_the_conditions_for_
     if 4 * ratio**3 + 2 * ratio**2 > draws:
         batches = []
     for batch_size in batches:
-        for step in (1 / draws, 0.1 / draws):  # eps = 1, so that steps are at most 1/m
+        for step in (1 / draws, 0.1 / draws):  # eps = 1, so steps are at most 1/m
             inner = inner_loop(step, ratio, draws // batch_size, batch_size)
             assert inner.gamma.min() >= batch_size * step / 4
 
 
-def test_the_textbook_function_is_pl_with_at_least_the_textbook_constant():
+def test_the_textbook_function_satisfies_pl_with_at_least_the_textbook_constant():
     constant = pl_constant(
         lambda x: x**2 + 3 * np.sin(x) ** 2, lambda x: 2 * x + 3 * np.sin(2 * x), np.linspace(-20, 20, 100_001), 0.0
     )

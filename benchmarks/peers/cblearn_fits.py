@@ -1,4 +1,4 @@
-"""cblearn's estimators with their defaults; runs in the environment of cblearn."""
+"""cblearn's estimators with their defaults; runs in the cblearn environment."""
 
 import warnings
 

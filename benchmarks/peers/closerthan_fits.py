@@ -1,4 +1,4 @@
-"""closerthan's own fits, under the same protocol as the peers'; the held-out error is taken off the clock."""
+"""closerthan's own fits, under the same protocol as the peers; the time to evaluate the error is not counted."""
 
 import time
 import warnings
@@ -19,7 +19,7 @@ def fit(request, data, measured):
     first = time.perf_counter()
     if (request["data"], request["loss"], request.get("solver")) not in warm:
         warm.add((request["data"], request["loss"], request.get("solver")))
-        # The small part makes the small-batch kernels ready, one epoch of the whole the others.
+        # The small part compiles the kernels for small batches, one epoch of the whole the others.
         ct.embed(small, n_dims, **options | {"epochs": 1})
         if request["loss"] != "auto":
             ct.embed(train, n_dims, **options | {"epochs": 1})
@@ -46,7 +46,7 @@ def fit(request, data, measured):
     return {
         "error": error(test, result.embedding),
         "warming": warming,
-        # By the same clock as the peers', from the call on: records and stop rules are counted, looking is not.
+        # The same clock as for the peers, from the call on: records and stopping rules count, evaluations do not.
         "setup": reached[0] - begin,
         "curve_seconds": [round(seconds - reached[0], 6) for seconds in reached],
         "curve_error": errors,

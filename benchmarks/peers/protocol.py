@@ -1,4 +1,4 @@
-"""What the scripts in this folder share: requests in, answers out, one JSON object per line. Needs NumPy only."""
+"""The protocol of the scripts in this folder: requests and answers, one JSON object per line. Needs only NumPy."""
 
 import json
 import sys
@@ -10,7 +10,7 @@ import numpy as np
 def serve(fit):
     """Answer requests with ``fit(request, data, measured)`` until there are no more.
 
-    ``fit`` returns a dictionary; what it does inside ``with measured:`` is timed, and its peak memory taken.
+    ``fit`` returns a dictionary; time and peak memory are measured inside its ``with measured:`` block.
     """
     data, path = None, None
     for line in sys.stdin:
@@ -33,7 +33,7 @@ def say(answer):
 
 
 class Measured:
-    """A clock, and the peak of resident memory above what was there before (None where the system does not tell)."""
+    """A clock, and the increase of the peak resident memory (None if the system does not report it)."""
 
     seconds = None
     peak_bytes = None
@@ -51,7 +51,7 @@ class Measured:
 
 
 def error(rows, x, piece=1 << 18):
-    """The share of comparisons that the map gets wrong; equal distances count as wrong."""
+    """Return the fraction of comparisons that the map contradicts; equal distances count as wrong."""
     wrong = 0
     for begin in range(0, len(rows), piece):
         part = rows[begin : begin + piece]

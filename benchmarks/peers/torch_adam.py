@@ -1,4 +1,4 @@
-"""PyTorch's Adam on closerthan's objective (ste), with automatic differentiation; runs in the environment of torch."""
+"""PyTorch's Adam on closerthan's objective (ste), with automatic differentiation; runs in the torch environment."""
 
 import time
 

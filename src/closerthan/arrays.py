@@ -1,4 +1,4 @@
-"""Array types, and what many modules do with arrays."""
+"""Array types and small functions of arrays that many modules use."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -11,11 +11,11 @@ __all__ = ["Array", "Singles", "blocks", "frozen", "inner"]
 Array = NDArray[np.float64]
 Singles = NDArray[np.float32]
 
-BLOCK_ROWS = 2**14  # of a map: so many rows stay in the cache
+BLOCK_ROWS = 2**14  # rows of a map that fit in the cache
 
 
 def blocks(n_rows: int) -> Iterator[slice]:
-    """The rows of a map, some at a time: what is worked out on the way needs no memory as large as the map.
+    """Yield slices that cover the rows of a map, so that temporary arrays need not be as large as the map.
 
     Examples
     --------
@@ -27,7 +27,7 @@ def blocks(n_rows: int) -> Iterator[slice]:
 
 
 def inner(a: Array | Singles, b: Array | Singles) -> float:
-    """The inner product of two maps, without BLAS: its threads would go on spinning on cores that a fit needs.
+    """Return the inner product of two maps, without BLAS, whose threads would keep spinning on cores that a fit needs.
 
     Examples
     --------
@@ -38,7 +38,7 @@ def inner(a: Array | Singles, b: Array | Singles) -> float:
 
 
 def frozen(array: NDArray[Any] | None) -> Any:
-    """A contiguous view that cannot be written to; None stays None.
+    """Return a contiguous, read-only view of an array; None stays None.
 
     Examples
     --------

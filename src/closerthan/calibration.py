@@ -1,4 +1,4 @@
-"""Calibration: from a score to a probability that is right as often as it says."""
+"""Calibration: turn scores into probabilities that match the observed frequencies."""
 
 import dataclasses
 import math
@@ -19,11 +19,11 @@ __all__ = ["Calibration", "Tenth", "reliability", "tenths", "unreliable"]
 # Weak priors, set by judgement; docs/measured/trust-lapses.md shows what the calibration is worth with them.
 SLOPE_SPREAD = 3.0  # prior standard deviation of log(slope): keeps the slope finite where no answer is wrong
 POWER_SPREAD = 0.5  # prior standard deviation of log(power)
-LAPSE_PRIOR = 5.0  # b of the Beta(1, b) prior of the lapse rate, whose mode is 0: lapses must be seen to be believed
+LAPSE_PRIOR = 5.0  # b of the Beta(1, b) prior of the lapse rate, whose mode is 0: lapses need evidence
 LEAST_LAPSE, MOST_LAPSE = 1e-4, 0.9  # bounds that keep the log odds of the lapse rate finite
-FIRST_LAPSES = (0.02, 0.2, 0.5)  # from which the fit starts: a low power without lapses can be a local optimum
+FIRST_LAPSES = (0.02, 0.2, 0.5)  # starting values of the fit: a low power without lapses can be a local optimum
 FEWEST_TO_DOUBT = 30  # independent answers in a tenth, by judgement; fewer say too little about the calibration
-CLEARLY_OFF = 0.05  # difference between said and right that matters in practice, by judgement
+CLEARLY_OFF = 0.05  # difference between predicted and observed frequency that matters in practice, by judgement
 CONFIDENCE = 0.99  # of each of the five intervals, so that all five hold with 95 % (Bonferroni)
 
 
@@ -32,25 +32,25 @@ class Tenth(NamedTuple):
 
     Attributes
     ----------
-    said
+    predicted
         Mean predicted probability.
     right
         Fraction of the predictions that came true.
     number
         Number of predictions (comparisons).
     independent
-        Number of independent predictions that would measure ``right`` as exactly; comparisons from one answer, or
-        answers of one person, may be right or wrong together. NaN: not known.
+        Number of independent predictions that would measure ``right`` as precisely; comparisons from one answer, or
+        answers of one person, may be right or wrong together. NaN if unknown.
     """
 
-    said: float
+    predicted: float
     right: float
     number: int
     independent: float = math.nan
 
     @property
     def effective_number(self) -> float:
-        """``independent`` where it is known, and otherwise ``number``."""
+        """``independent``, or ``number`` where that is unknown."""
         return float(self.number) if math.isnan(self.independent) else self.independent
 
 
@@ -67,12 +67,12 @@ class Calibration:
     Attributes
     ----------
     slope, power
-        Of the logistic curve.
+        Parameters of the logistic curve.
     n_answers
-        Number of held-out comparisons that the curve was fitted to; 0: it was not fitted.
+        Number of held-out comparisons that the curve was fitted to; 0 if it was not fitted.
     tenths
-        For predictions of 50 to 60 %, 60 to 70 %, ...: the mean prediction on held-out answers, and how often it came
-        true.
+        For predictions of 50 to 60 %, 60 to 70 %, ...: the mean prediction on held-out answers and the fraction that
+        came true.
     lapse
         Fraction of answers that the score does not influence; no probability exceeds ``1 - lapse / 2``.
 
@@ -105,12 +105,12 @@ class Calibration:
         Parameters
         ----------
         scores
-            Scores of answers that the map has not seen, as they were given: negative where the map says the opposite.
+            Scores of held-out answers: positive where the map agrees with the answer, negative where it disagrees.
         weights
             Weights of the answers, or None.
         units
-            For each score, the number of the answer or person that it belongs to; scores of one unit may be right or
-            wrong together. None: each is independent.
+            Number of the answer or person that each score belongs to; scores of one unit may be right or wrong
+            together. By default all scores are independent.
         bent
             Whether the power is fitted, or stays at 1.
         lapses
@@ -172,12 +172,12 @@ class Calibration:
         return np.asarray(self.lapse / 2 + (1 - self.lapse) * expit(curve))
 
     def to_data(self) -> dict[str, Any]:
-        """Return the calibration as JSON can say it."""
+        """Return the calibration as JSON data."""
         return dataclasses.asdict(self)
 
     @classmethod
     def from_data(cls, data: dict[str, Any] | None) -> Self | None:
-        """Read what :meth:`to_data` wrote; files without a lapse rate have one of 0."""
+        """Return the calibration that :meth:`to_data` described; the lapse rate is 0 in data without one."""
         if data is None:
             return None
         return cls(**{**data, "tenths": tuple(Tenth(*tenth) for tenth in data["tenths"])})
@@ -186,12 +186,12 @@ class Calibration:
 def tenths(
     probabilities: ArrayLike, weights: ArrayLike | None = None, units: ArrayLike | None = None
 ) -> tuple[Tenth, ...]:
-    """Compare predictions of 50 to 60 %, 60 to 70 %, ... with what happened; tenths without predictions are left out.
+    """Compare predictions of 50 to 60 %, 60 to 70 %, ... with the answers; tenths without predictions are left out.
 
     Parameters
     ----------
     probabilities
-        Predicted probabilities of the actual answers: below a half where the opposite was predicted.
+        Predicted probabilities of the actual answers: below one half where the opposite was predicted.
     weights
         Weights of the answers, or None.
     units
@@ -200,7 +200,7 @@ def tenths(
     Examples
     --------
     >>> [tenth] = tenths([0.75, 0.75, 0.75, 0.25])
-    >>> tenth.said, tenth.right, tenth.number
+    >>> tenth.predicted, tenth.right, tenth.number
     (0.75, 0.75, 4)
     """
     of_answer = np.asarray(probabilities, dtype=np.float64)
@@ -228,19 +228,19 @@ def unreliable(measured: Sequence[Tenth]) -> tuple[Tenth, ...]:
     Examples
     --------
     >>> unreliable([Tenth(0.55, 0.0, 4), Tenth(0.75, 0.71, 100_000), Tenth(0.95, 0.85, 2_000)])
-    (Tenth(said=0.95, right=0.85, number=2000, independent=nan),)
+    (Tenth(predicted=0.95, right=0.85, number=2000, independent=nan),)
     """
     rows = []
     for tenth in measured:
         if tenth.effective_number >= FEWEST_TO_DOUBT:
             low, high = error_interval(tenth.right, tenth.effective_number, confidence=CONFIDENCE)
-            if not low - CLEARLY_OFF <= tenth.said <= high + CLEARLY_OFF:
+            if not low - CLEARLY_OFF <= tenth.predicted <= high + CLEARLY_OFF:
                 rows.append(tenth)
     return tuple(rows)
 
 
 def reliability(measured: Sequence[Tenth]) -> str:
-    """Say in words whether predicted probabilities may be used as they are.
+    """Return a sentence that says whether predicted probabilities can be used as they are.
 
     Examples
     --------
@@ -250,9 +250,9 @@ def reliability(measured: Sequence[Tenth]) -> str:
     'Too few answers were held out to tell whether the probabilities are right.'
     """
     if off := unreliable(measured):
-        worst = max(off, key=lambda tenth: abs(tenth.said - tenth.right))
+        worst = max(off, key=lambda tenth: abs(tenth.predicted - tenth.right))
         return (
-            f"Predictions of about {percent(worst.said, 0)} came true in {percent(worst.right, 0)} of "
+            f"Predictions of about {percent(worst.predicted, 0)} came true in {percent(worst.right, 0)} of "
             f"{worst.number:,} held-out comparisons: use these probabilities as a ranking only."
         )
     if all(tenth.effective_number < FEWEST_TO_DOUBT for tenth in measured):

@@ -10,19 +10,19 @@ from closerthan.arrays import Array
 from closerthan.checks import checked, whole
 from closerthan.wording import percent
 
-__all__ = ["PrincipalAxes", "leading_axes", "matrix_of", "principal_axes"]
+__all__ = ["PrincipalAxes", "leading_axes", "matrix_of", "principal_axes", "procrustes_rotation"]
 
 
 class PrincipalAxes(NamedTuple):
-    """A map in its own axes."""
+    """A map rotated to its principal axes."""
 
-    coordinates: NDArray[np.float64]  # the same distances as before; centred
+    coordinates: NDArray[np.float64]  # centred; distances are unchanged
     rotation: NDArray[np.float64]  # one axis per column: coordinates = (embedding - its mean) @ rotation
-    shares: NDArray[np.float64]  # of the spread (the summed squared distances from the centre), widest axis first
+    shares: NDArray[np.float64]  # fraction of the total variance along each axis, in descending order
 
     @checked
     def title(self, axis: int) -> str:
-        """What to write beside an axis of a picture."""
+        """Return the label of an axis in a figure."""
         return f"principal axis {axis + 1} ({percent(self.shares[axis], digits=0)} of the spread)"
 
 
@@ -30,7 +30,7 @@ class PrincipalAxes(NamedTuple):
 def principal_axes(embedding: ArrayLike) -> PrincipalAxes:
     """Rotate a map about its centre so that the first axis has the largest variance, the second the next, and so on.
 
-    Distances stay as they are. The sign of each axis is fixed: its largest coordinate (in size) is positive.
+    Distances do not change. The sign of each axis is fixed: its largest coordinate (in size) is positive.
 
     Examples
     --------
@@ -50,11 +50,29 @@ def principal_axes(embedding: ArrayLike) -> PrincipalAxes:
     return PrincipalAxes(x @ rotation, rotation, shares / (shares.sum() or 1.0))
 
 
+def procrustes_rotation(cross: Array) -> tuple[Array, Array]:
+    """Return the orthogonal matrix that rotates (or reflects) a map X onto a map Y, and the trace that it attains.
+
+    Both maps are centred, and ``cross`` is ``X.T @ Y``, or a stack of such matrices. Among all orthogonal matrices R,
+    the one returned minimises ``|X R - Y|**2`` and so maximises ``trace(R.T @ cross)``, whose maximum is the sum of the
+    singular values (Schönemann 1966).
+
+    Examples
+    --------
+    >>> square = np.array([[-1.0, -1.0], [1.0, -1.0], [1.0, 1.0], [-1.0, 1.0]])
+    >>> rotation, trace = procrustes_rotation(square[:, ::-1].T @ square)
+    >>> bool(np.allclose(square[:, ::-1] @ rotation, square)), float(trace.round(6))
+    (True, 8.0)
+    """
+    left, singular, right = np.linalg.svd(cross)
+    return left @ right, singular.sum(axis=-1)
+
+
 @checked
 def leading_axes(covariance: Array, n_dims: int) -> Array:
-    """The directions of largest variance, one per row, the largest first.
+    """Return the directions of largest variance, one per row, in descending order of variance.
 
-    They are the first coordinates where the covariance is not finite, as it is of a map that diverged.
+    If the covariance is not finite, as for a map that diverged, they are the first coordinate axes.
 
     Examples
     --------
@@ -63,13 +81,13 @@ def leading_axes(covariance: Array, n_dims: int) -> Array:
     """
     axes = np.eye(whole("n_dims", n_dims), len(covariance))
     if math.isfinite(covariance.sum()):
-        axes[:] = np.linalg.eigh(covariance)[1].T[: -n_dims - 1 : -1]  # the last ones are the widest
+        axes[:] = np.linalg.eigh(covariance)[1].T[: -n_dims - 1 : -1]  # the last ones have the largest variance
     return axes
 
 
 @checked
 def matrix_of(name: str, array: Any) -> Array:
-    """A map as an array: a table of finite numbers."""
+    """Return a map as a two-dimensional array; raise an error unless its numbers are finite."""
     matrix = np.ascontiguousarray(array, dtype=np.float64)
     if matrix.ndim != 2 or not np.isfinite(matrix).all():
         raise ValueError(f"{name} must be a table of finite numbers, one row per object; its shape is {matrix.shape}")

@@ -1,4 +1,4 @@
-"""What happened in each epoch: Record (one row) and History (the table)."""
+"""The course of a fit: a Record for each epoch, and the History of all epochs."""
 
 import csv
 import io
@@ -32,7 +32,7 @@ class Record(NamedTuple):
 
 
 def record_of(row: Mapping[str, Any]) -> Record:
-    """The record in a row of a file; columns of other versions are left out, and an empty cell is NaN.
+    """Return the record in a row of a file; columns of other versions are ignored, and an empty cell is NaN.
 
     Examples
     --------
@@ -60,7 +60,7 @@ class _Column:
 
 
 class History:
-    """One record per epoch; its columns are arrays.
+    """One record per epoch; the columns of the table are attributes.
 
     Examples
     --------
@@ -99,7 +99,7 @@ class History:
 
     @checked
     def to_csv(self, path: str | Path | None = None) -> str:
-        """The table as CSV text, also written to ``path`` if given; what is no finite number is an empty cell.
+        """Return the table as CSV text, and write it to ``path`` if given; numbers that are not finite are empty cells.
 
         Examples
         --------
@@ -120,7 +120,7 @@ class History:
     @classmethod
     @checked
     def from_csv(cls, path: str | Path) -> "History":
-        """Read what :meth:`to_csv` wrote."""
+        """Read a file written by :meth:`to_csv`."""
         try:
             with open(path, encoding="utf-8", newline="") as file:
                 return cls(map(record_of, csv.DictReader(file)))
@@ -128,7 +128,7 @@ class History:
             raise ValueError(f"{path} is not a history: {' '.join(str(error).split())}") from None
 
     def to_frame(self) -> Any:
-        """The table as a pandas DataFrame (pandas must be installed)."""
+        """Return the table as a pandas DataFrame (pandas must be installed)."""
         try:
             import pandas
         except ImportError:

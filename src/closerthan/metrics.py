@@ -1,4 +1,4 @@
-"""How good a map is: triplet error against answers, Procrustes distance against another map, retrieval by class."""
+"""Measures of the quality of a map: triplet error, Procrustes distance to another map, retrieval by class."""
 
 import math
 from statistics import NormalDist
@@ -12,7 +12,7 @@ from closerthan.arrays import Array
 from closerthan.checks import checked
 from closerthan.comparisons import Comparisons, first_mentions, pairs_of
 from closerthan.comparisons.grouping import AUTO
-from closerthan.geometry import matrix_of
+from closerthan.geometry import matrix_of, procrustes_rotation
 from closerthan.losses import Loss, loss_named
 from closerthan.objective import agreement
 
@@ -36,16 +36,16 @@ __all__ = [
     "triplet_error",
 ]
 
-NORMAL_95 = 1.96  # standard errors to either side of an estimate: its 95 % interval, if it is normal
-MOST_JUDGED = 1_000_000  # comparisons of a large file that its effective number is estimated from
+NORMAL_95 = 1.96  # half width, in standard errors, of the 95 % interval of a normal estimate
+MOST_SAMPLED = 1_000_000  # comparisons from which the effective number of a large file is estimated
 _CHUNK = 1 << 20  # rows per block, which bounds the memory for temporary arrays
 
 
 @checked
 def triplet_error(comparisons: Comparisons | ArrayLike, embedding: ArrayLike) -> float:
-    """The share (by weight) of comparisons that the map gets wrong; equal distances count as wrong.
+    """Return the fraction (by weight) of comparisons that the map gets wrong; equal distances count as wrong.
 
-    Works for triplets and quadruplets.
+    It works for triplets and quadruplets.
 
     Examples
     --------
@@ -58,7 +58,7 @@ def triplet_error(comparisons: Comparisons | ArrayLike, embedding: ArrayLike) ->
 
 @checked
 def margins(comparisons: Comparisons | ArrayLike, embedding: ArrayLike) -> Array:
-    """Squared distance of the far pair minus that of the near pair: positive where the map agrees.
+    """Return the squared distance of the far pair minus that of the near pair, positive where the map agrees.
 
     Examples
     --------
@@ -71,10 +71,10 @@ def margins(comparisons: Comparisons | ArrayLike, embedding: ArrayLike) -> Array
 
 @checked
 def log_odds(comparisons: Comparisons | ArrayLike, embedding: ArrayLike, loss: str | Loss) -> Array:
-    """How much more the reverse of each comparison would cost: ``loss(far, near) - loss(near, far)``.
+    """Return ``loss(far, near) - loss(near, far)``: the increase of the loss if a comparison were reversed.
 
     Where the loss is the negative logarithm of a probability, as in ste, tste and ckl, these are the log odds that an
-    answer is as written. In other losses they are a margin in the loss's own units.
+    answer is as written. For other losses they are margins in the units of the loss.
 
     Examples
     --------
@@ -88,7 +88,7 @@ def log_odds(comparisons: Comparisons | ArrayLike, embedding: ArrayLike, loss: s
 
 @checked
 def distances(comparisons: Comparisons | ArrayLike, embedding: ArrayLike) -> tuple[Array, Array]:
-    """The distance of each comparison's near pair and that of its far pair, on the map.
+    """Return the distances on the map between the near pair and between the far pair of each comparison.
 
     Examples
     --------
@@ -107,10 +107,9 @@ def distances(comparisons: Comparisons | ArrayLike, embedding: ArrayLike) -> tup
 
 @checked
 def object_errors(comparisons: Comparisons | ArrayLike, embedding: ArrayLike) -> Array:
-    """For each object: the share (by weight) of the comparisons it takes part in that the map gets wrong.
+    """Return for each object the fraction (by weight) of its comparisons that the map gets wrong.
 
-    Any place in a comparison counts, and a comparison counts once for an object. An object without
-    comparisons has no error: NaN.
+    All comparisons that contain the object count, each once. The error of an object without comparisons is NaN.
 
     Examples
     --------
@@ -133,7 +132,7 @@ def object_errors(comparisons: Comparisons | ArrayLike, embedding: ArrayLike) ->
 
 
 class Interval(NamedTuple):
-    """An interval that should contain a number."""
+    """A confidence interval."""
 
     low: float
     high: float
@@ -141,10 +140,10 @@ class Interval(NamedTuple):
 
 @checked
 def error_interval(error: float, measured_on: Comparisons | float, *, confidence: float = 0.95) -> Interval:
-    """Wilson's score interval of an error that was measured on comparisons, or on that many independent ones.
+    """Return Wilson's score interval of an error measured on comparisons, or on a number of independent ones.
 
-    Questions are independent; the comparisons of one answer and the answers to one question are not.
-    Comparisons are therefore counted by :func:`effective_number`, which is more precise if it knows the map: pass
+    Questions are independent; the comparisons of one answer and the answers to one question are not. Comparisons are
+    therefore counted by :func:`effective_number`. It is more precise if it knows the map: pass
     ``effective_number(comparisons, embedding)``.
 
     Examples
@@ -155,7 +154,7 @@ def error_interval(error: float, measured_on: Comparisons | float, *, confidence
     """
     number = effective_number(measured_on) if isinstance(measured_on, Comparisons) else measured_on
     if not 0 <= error <= 1:
-        raise ValueError(f"error is {error}; a share lies between 0 and 1")
+        raise ValueError(f"error is {error}; an error lies between 0 and 1")
     if not number > 0:
         raise ValueError(f"the error was measured on {number} comparisons; it takes at least one")
     if not 0 < confidence < 1:
@@ -169,7 +168,7 @@ def error_interval(error: float, measured_on: Comparisons | float, *, confidence
 
 @checked
 def share_standard_error(share: Any, number: Any) -> Any:
-    """The standard error of a share (or of several) of so many independent answers: ``sqrt(p (1 - p) / n)``.
+    """Return the standard error of a fraction p of n independent answers, ``sqrt(p (1 - p) / n)``; arrays are allowed.
 
     Examples
     --------
@@ -183,9 +182,9 @@ def share_standard_error(share: Any, number: Any) -> Any:
 def effective_number(comparisons: Comparisons, embedding: ArrayLike | None = None, *, by: str = AUTO) -> float:
     """Return how many independent comparisons of equal weight would measure an error as precisely as these.
 
-    The independent units are the groups that are held out whole (see :meth:`Comparisons.groups`): the questions, each
-    with all answers to it, or the people. A map that gets a question wrong is wrong about most of the answers to it,
-    so fifty answers to one question are far fewer than fifty independent measurements.
+    The independent units are the groups that are held out as a whole (see :meth:`Comparisons.groups`): the questions,
+    each with all answers to it, or the people. A map that gets a question wrong is wrong about most of the answers to
+    it, so fifty answers to one question are worth far fewer than fifty independent measurements.
 
     Without a map, the comparisons of a group are taken to be right or wrong together. The number is then Kish's
     ``sum(W)**2 / sum(W**2)``, where W are the total weights of the groups. With a map, the correlation within groups
@@ -198,8 +197,8 @@ def effective_number(comparisons: Comparisons, embedding: ArrayLike | None = Non
     embedding
         The map whose error is measured.
     by
-        The independent unit, as in :meth:`Comparisons.groups`: "answers", "blocks", "people" or "comparisons"; "auto":
-        blocks where the answers have them, otherwise answers.
+        The independent unit, as in :meth:`Comparisons.groups`: "answers", "blocks", "people" or "comparisons"; "auto"
+        means blocks if the answers have some, otherwise answers.
 
     Examples
     --------
@@ -213,7 +212,7 @@ def effective_number(comparisons: Comparisons, embedding: ArrayLike | None = Non
     if by == "comparisons":
         return float(len(comparisons)) if weights is None else kish_number(weights)
     if not comparisons.cheap_to_enumerate:
-        return _of_a_sample(comparisons, embedding, by)
+        return _estimated_from_sample(comparisons, embedding, by)
     group = comparisons.groups(by)
     if embedding is None:
         return kish_number(np.bincount(group, weights))
@@ -222,7 +221,7 @@ def effective_number(comparisons: Comparisons, embedding: ArrayLike | None = Non
 
 @checked
 def clustered_number(wrong: NDArray[Any], group: NDArray[Any], weights: Array | None = None) -> float:
-    """Return the effective number of comparisons whose groups are independent, from which of them are wrong.
+    """Return the effective number of comparisons in independent groups, given a mask of the wrong ones.
 
     It is the :func:`ratio_number` of the error, the ratio of the total weight of the wrong comparisons to that of all
     comparisons; a tie may count as half wrong. It is at most the number of comparisons (Kish's, if they have weights).
@@ -242,7 +241,7 @@ def clustered_number(wrong: NDArray[Any], group: NDArray[Any], weights: Array | 
 
 @checked
 def ratio_number(sums: NDArray[Any], weights: NDArray[Any], most: float = math.inf) -> float:
-    """Return how many independent measurements would give the fraction ``sum(sums) / sum(weights)`` as precisely.
+    """Return the number of independent measurements that would give ``sum(sums) / sum(weights)`` as precisely.
 
     The sums and weights are those of independent units. The effective number is the one with
     ``e (1 - e) / number = v``, where e is the fraction and v its :func:`ratio_variance`. Where v is estimated from few
@@ -272,7 +271,7 @@ def ratio_variance(sums: NDArray[Any], weights: NDArray[Any]) -> float:
 
     By linearisation (Cochran 1977, 6.3) it is ``n / (n - 1) * sum((T - e W)**2) / sum(W)**2``, where n is the number of
     units of positive weight, W are the weights, T the sums and e their ratio. With equal weights it is the squared
-    standard error of the mean. A single unit tells nothing about the variance, which is then infinite.
+    standard error of the mean. A single unit carries no information about the variance, which is then infinite.
 
     Examples
     --------
@@ -290,7 +289,7 @@ def ratio_variance(sums: NDArray[Any], weights: NDArray[Any]) -> float:
 
 @checked
 def kish_number(weights: NDArray[Any]) -> float:
-    """Kish's effective number of independent measurements with these weights, ``sum(w)**2 / sum(w**2)``.
+    """Return Kish's effective number of independent measurements, ``sum(w)**2 / sum(w**2)``, for weights w.
 
     Examples
     --------
@@ -300,23 +299,25 @@ def kish_number(weights: NDArray[Any]) -> float:
     return float(np.sum(weights, dtype=np.float64) ** 2 / np.sum(np.square(weights, dtype=np.float64)))
 
 
-def _of_a_sample(comparisons: Comparisons, embedding: ArrayLike | None, by: str, most_rows: int = MOST_JUDGED) -> float:
+def _estimated_from_sample(
+    comparisons: Comparisons, embedding: ArrayLike | None, by: str, most_rows: int = MOST_SAMPLED
+) -> float:
     """Estimate the effective number of a file that is too large for memory from some of its rows."""
     n_rows = len(comparisons)
-    if by == "people" and n_rows > most_rows:  # a sample has answers of all people
+    if by == "people" and n_rows > most_rows:  # a random sample has answers of all people
         return effective_number(comparisons.sample(most_rows, np.random.default_rng(0)), embedding, by=by)
-    some = comparisons.take(np.arange(min(most_rows, n_rows)))  # the rows of an answer follow each other
-    number = effective_number(some, embedding, by=by)
-    if len(some) == n_rows:
+    first = comparisons.take(np.arange(min(most_rows, n_rows)))  # the rows of an answer are contiguous
+    number = effective_number(first, embedding, by=by)
+    if len(first) == n_rows:
         return number
-    # Repeated questions add rows but few groups, so the number of groups is taken to grow as a power of the rows.
-    half = effective_number(some.take(slice(len(some) // 2)), by=by)
-    power = min(max(math.log2(effective_number(some, by=by) / half), 0.0), 1.0)
-    return number * float((n_rows / len(some)) ** power)
+    # Repeated questions add rows but few groups, so the number of groups is assumed to grow as a power of the rows.
+    half = effective_number(first.take(slice(len(first) // 2)), by=by)
+    power = min(max(math.log2(effective_number(first, by=by) / half), 0.0), 1.0)
+    return number * float((n_rows / len(first)) ** power)
 
 
 class Alignment(NamedTuple):
-    """One map laid over another."""
+    """One map aligned with another."""
 
     aligned: NDArray[np.float64]
     distance: float  # 0: same shape; 1: nothing in common
@@ -324,10 +325,10 @@ class Alignment(NamedTuple):
 
 @checked
 def procrustes(embedding: ArrayLike, reference: ArrayLike, *, scaling: bool = True) -> Alignment:
-    """Move, rotate, mirror and (unless ``scaling=False``) scale a map so that it fits a reference best.
+    """Align a map with a reference by translation, rotation, reflection and (unless ``scaling=False``) scaling.
 
-    The distance is the squared difference that is left, relative to the reference's spread. Maps with fewer
-    dimensions are padded with zeros.
+    The distance is the sum of squared residuals divided by the reference's sum of squares about its centre. The map
+    with fewer dimensions is padded with zeros.
 
     Examples
     --------
@@ -338,27 +339,29 @@ def procrustes(embedding: ArrayLike, reference: ArrayLike, *, scaling: bool = Tr
     """
     x, target = matrix_of("embedding", embedding), matrix_of("reference", reference)
     if len(x) != len(target):
-        raise ValueError(f"the maps have {len(x)} and {len(target)} objects; they must show the same ones")
+        raise ValueError(f"the maps have {len(x)} and {len(target)} objects; they must have the same objects")
     width = max(x.shape[1], target.shape[1])
     x, target = (np.pad(m, ((0, 0), (0, width - m.shape[1]))) for m in (x, target))
     centre = target.mean(axis=0)
     x, centred = x - x.mean(axis=0), target - centre
     spread = float(np.sum(centred**2))
     if spread == 0:
-        raise ValueError("all objects of the reference are in one place; there is nothing to align with")
-    left, singular, right = np.linalg.svd(x.T @ centred)
+        raise ValueError("all objects of the reference are at the same place; a map cannot be aligned with it")
+    rotation, trace = procrustes_rotation(x.T @ centred)
     size = float(np.sum(x**2))
-    scale = float(singular.sum()) / size if scaling and size > 0 else 1.0
-    aligned = scale * x @ (left @ right)
+    scale = float(trace) / size if scaling and size > 0 else 1.0
+    aligned = scale * x @ rotation
     return Alignment(aligned + centre, float(np.sum((aligned - centred) ** 2)) / spread)
 
 
 class Retrieval(NamedTuple):
-    """How well queries find their own class; each number is a mean over the queries."""
+    """Quality of retrieval by class; each number is a mean over the queries."""
 
     mean_average_precision: float
-    precision: NDArray[np.float64]  # precision[K - 1]: the share of the K nearest that are of the query's class
-    recall: NDArray[np.float64]  # recall[K - 1]: the share of the query's class that is among the K nearest
+    precision: NDArray[
+        np.float64
+    ]  # precision[K - 1]: fraction of the K nearest objects that belong to the query's class
+    recall: NDArray[np.float64]  # recall[K - 1]: fraction of the query's class that is among the K nearest objects
 
 
 @checked
@@ -370,33 +373,33 @@ def retrieval(queries: ArrayLike, query_labels: ArrayLike, gallery: ArrayLike, g
 
     Examples
     --------
-    >>> found = retrieval([[0.0]], ["a"], [[1.0], [2.0], [3.0]], ["a", "b", "a"])
-    >>> round(found.mean_average_precision, 4), found.precision.tolist()[:2], found.recall.tolist()
+    >>> quality = retrieval([[0.0]], ["a"], [[1.0], [2.0], [3.0]], ["a", "b", "a"])
+    >>> round(quality.mean_average_precision, 4), quality.precision.tolist()[:2], quality.recall.tolist()
     (0.8333, [1.0, 0.5], [0.5, 0.5, 1.0])
     """
     x, y = matrix_of("queries", queries), matrix_of("gallery", gallery)
-    wanted, found = np.asarray(query_labels), np.asarray(gallery_labels)
-    for name, points, labels in (("query_labels", x, wanted), ("gallery_labels", y, found)):
+    query_class, gallery_class = np.asarray(query_labels), np.asarray(gallery_labels)
+    for name, points, labels in (("query_labels", x, query_class), ("gallery_labels", y, gallery_class)):
         if labels.shape != (len(points),):
-            raise ValueError(f"{name} have shape {labels.shape}; one label is needed for each of {len(points)} places")
+            raise ValueError(f"{name} have shape {labels.shape}; one label is needed for each of {len(points)} points")
     if x.shape[1] != y.shape[1]:
         raise ValueError(f"queries have {x.shape[1]} dimensions, the gallery {y.shape[1]}; they must agree")
-    stray = ~np.isin(wanted, found)
-    if stray.any():
-        raise ValueError(f"class {wanted[stray][0]!r} of a query is not in the gallery; leave such queries out")
+    missing = ~np.isin(query_class, gallery_class)
+    if missing.any():
+        raise ValueError(f"class {query_class[missing][0]!r} of a query is not in the gallery; leave such queries out")
     squared = np.sum(x**2, axis=1)[:, None] - 2 * x @ y.T + np.sum(y**2, axis=1)
     order = np.argsort(squared, axis=1, kind="stable")
-    hits = found[order] == wanted[:, None]
-    found_so_far = np.cumsum(hits, axis=1)
-    precision = found_so_far / np.arange(1, len(y) + 1)
-    n_relevant = found_so_far[:, -1]
+    hits = gallery_class[order] == query_class[:, None]
+    n_hits = np.cumsum(hits, axis=1)
+    precision = n_hits / np.arange(1, len(y) + 1)
+    n_relevant = n_hits[:, -1]
     average = np.sum(precision * hits, axis=1) / n_relevant
-    recall = found_so_far / n_relevant[:, None]
+    recall = n_hits / n_relevant[:, None]
     return Retrieval(float(average.mean()), precision.mean(axis=0), recall.mean(axis=0))
 
 
 def _map_of(answers: Comparisons, embedding: ArrayLike) -> Array:
     x = matrix_of("embedding", embedding)
     if len(x) < answers.n_objects:
-        raise ValueError(f"the map has {len(x)} objects, but the comparisons speak of {answers.n_objects}")
+        raise ValueError(f"the map has {len(x)} objects, but the comparisons have {answers.n_objects}")
     return x

@@ -18,7 +18,9 @@ except ImportError:  # Windows
     _fcntl = None  # type: ignore[assignment]
 
 __all__ = [
+    "allow_restart",
     "has_pause",
+    "lower_priority",
     "make_private",
     "n_cores",
     "open_private",
@@ -109,6 +111,23 @@ def make_private(path: str | os.PathLike[str], system: Any = os) -> None:
     """Let only the owner read and write a file; nothing is done on Windows, where folders decide that."""
     if system.name == "posix":
         system.chmod(path, 0o600)
+
+
+def lower_priority(system: Any = os) -> None:
+    """Let other processes run first; nothing is done where a process cannot do so (Windows)."""
+    if hasattr(system, "nice"):
+        with contextlib.suppress(OSError):
+            system.nice(10)
+
+
+def allow_restart(listening: Any, constants: Any) -> None:
+    """Let a restarted server use its port again at once, but not a port that another server is using.
+
+    ``constants`` is the module :mod:`socket`. On Windows ``SO_REUSEADDR`` would also allow the latter; there, a port is
+    free at once in any case.
+    """
+    option = getattr(constants, "SO_EXCLUSIVEADDRUSE", constants.SO_REUSEADDR)
+    listening.setsockopt(constants.SOL_SOCKET, option, 1)
 
 
 def n_cores(system: Any = os) -> int:

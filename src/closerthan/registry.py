@@ -1,4 +1,4 @@
-"""From a user's choice (a name, a class or an object) to the object, and from the object to data and back."""
+"""Turn a user's choice (a name, a class or an object) into an object, and objects into JSON data and back."""
 
 import dataclasses
 import inspect
@@ -13,7 +13,7 @@ Registry = Mapping[str, Callable[[], Any]]
 
 
 def chosen(choice: Any, registry: Mapping[str, Callable[[], Kind]], kind: type[Kind], noun: str) -> Kind:
-    """The object that ``choice`` means; an unknown one is an error that lists the known names.
+    """Return the object that a name, class or object stands for; an unknown name is an error that lists the names.
 
     Examples
     --------
@@ -39,14 +39,14 @@ def chosen(choice: Any, registry: Mapping[str, Callable[[], Kind]], kind: type[K
 
 @dataclasses.dataclass(frozen=True)
 class Own:
-    """What a file says of an object whose class is the user's: the name of the class and the parameters."""
+    """An object of a user's own class as it is saved in a file: the name of the class and the parameters."""
 
     name: str
     parameters: Mapping[str, Any] = dataclasses.field(default_factory=dict)
 
 
 def name_of(thing: Any, registry: Registry) -> str | None:
-    """The name under which an equal object is registered, if there is one.
+    """Return the name under which an equal object is registered, or None.
 
     Examples
     --------
@@ -58,7 +58,7 @@ def name_of(thing: Any, registry: Registry) -> str | None:
 
 
 def parameters(thing: Any) -> dict[str, Any]:
-    """The parameters of an object by name: the fields of a dataclass, or what a class keeps of its arguments.
+    """Return the parameters of an object by name: dataclass fields, or arguments that the class stores as attributes.
 
     Examples
     --------
@@ -75,21 +75,21 @@ def parameters(thing: Any) -> dict[str, Any]:
     if isinstance(thing, Mapping):
         return {str(key): value for key, value in thing.items()}
     kind = type(thing)
-    if not inspect.isfunction(kind.__init__):  # there is none, or it is not written in Python
+    if not inspect.isfunction(kind.__init__):  # there is no constructor, or it is not written in Python
         return {}
     _, *arguments = inspect.signature(kind.__init__).parameters.values()
     names = [one.name for one in arguments if one.kind not in (one.VAR_POSITIONAL, one.VAR_KEYWORD)]
-    lost = next((name for name in names if not hasattr(thing, name)), None)
-    if lost is not None:
+    missing = next((name for name in names if not hasattr(thing, name)), None)
+    if missing is not None:
         raise ValueError(
-            f"{kind.__name__} was made with {lost}, but keeps nothing of that name, so that a result could not say how "
-            f"it was made; write self.{lost} = {lost}, or make the class a dataclass"
+            f"{kind.__name__} takes the argument {missing} but has no attribute of that name, so a result could not "
+            f"record it; write self.{missing} = {missing}, or make the class a dataclass"
         )
     return {name: getattr(thing, name) for name in names}
 
 
 def as_data(thing: Any, registry: Registry) -> dict[str, Any]:
-    """An object as JSON can say it: its name and its parameters. The user's own classes are marked as such.
+    """Return an object as JSON data: its name and its parameters. Objects of users' own classes are marked as such.
 
     Examples
     --------
@@ -99,15 +99,15 @@ def as_data(thing: Any, registry: Registry) -> dict[str, Any]:
     """
     if isinstance(thing, Own) or not is_ours(type(thing)):
         return _plain(thing)  # type: ignore[no-any-return]
-    given = parameters(thing)
-    alike = {name: made for name, make in registry.items() if type(made := make()) is type(thing)}
-    # Several names may stand for one class: the one that has most in common says most.
-    name = max(alike, key=lambda name: _in_common(parameters(alike[name]), given), default=type(thing).__name__)
-    return {"name": name, **{key: _plain(value) for key, value in given.items()}}
+    own = parameters(thing)
+    defaults = {name: default for name, make in registry.items() if type(default := make()) is type(thing)}
+    # Several names may stand for one class: the one with the most similar parameters is the most informative.
+    name = max(defaults, key=lambda name: _in_common(parameters(defaults[name]), own), default=type(thing).__name__)
+    return {"name": name, **{key: _plain(value) for key, value in own.items()}}
 
 
 def from_data(data: Mapping[str, Any], registry: Registry, classes: Mapping[str, Any]) -> Any:
-    """The object that :func:`as_data` wrote; ``classes`` are those that parameters may be of, by name.
+    """Return the object that :func:`as_data` described; ``classes`` are the possible classes of parameters by name.
 
     Examples
     --------
@@ -119,12 +119,12 @@ def from_data(data: Mapping[str, Any], registry: Registry, classes: Mapping[str,
     """
     if data.get("own"):
         return _read(data, classes)
-    given = {key: _read(value, classes) for key, value in data.items() if key != "name"}
+    arguments = {key: _read(value, classes) for key, value in data.items() if key != "name"}
     if data["name"] not in registry:
         raise ValueError(f"unknown name {data['name']!r}; known are: {', '.join(registry)}")
-    if any(isinstance(value, Own) for value in given.values()):  # ours, with a part that is the user's own
-        return Own(data["name"], given)
-    return dataclasses.replace(registry[data["name"]](), **given)
+    if any(isinstance(value, Own) for value in arguments.values()):  # our class with a parameter of a user's class
+        return Own(data["name"], arguments)
+    return dataclasses.replace(registry[data["name"]](), **arguments)
 
 
 def _plain(value: Any) -> Any:
@@ -136,12 +136,12 @@ def _plain(value: Any) -> Any:
         return value
     if isinstance(value, list | tuple):
         return [_plain(one) for one in value]
-    given = {key: _plain(one) for key, one in parameters(value).items()}
+    arguments = {key: _plain(one) for key, one in parameters(value).items()}
     if isinstance(value, Own) or not is_ours(type(value)):
-        # Apart from the marks: users may call their parameters what they like.
+        # In a dictionary of their own, since users may name their parameters as they like.
         name = value.name if isinstance(value, Own) else type(value).__name__
-        return {"name": name, "own": True, "parameters": given}
-    return {"name": type(value).__name__, **given}
+        return {"name": name, "own": True, "parameters": arguments}
+    return {"name": type(value).__name__, **arguments}
 
 
 def _read(value: Any, classes: Mapping[str, Any]) -> Any:
@@ -153,14 +153,14 @@ def _read(value: Any, classes: Mapping[str, Any]) -> Any:
         return float(value["float"])
     if value.get("own"):
         return Own(value["name"], {key: _read(one, classes) for key, one in value["parameters"].items()})
-    given = {key: _read(one, classes) for key, one in value.items() if key != "name"}
-    if any(isinstance(one, Own) for one in given.values()) or value["name"] not in classes:
-        return Own(value["name"], given)
-    return classes[value["name"]](**given)
+    arguments = {key: _read(one, classes) for key, one in value.items() if key != "name"}
+    if any(isinstance(one, Own) for one in arguments.values()) or value["name"] not in classes:
+        return Own(value["name"], arguments)
+    return classes[value["name"]](**arguments)
 
 
 def is_ours(kind: type) -> bool:
-    """Whether a class is closerthan's, and not the user's."""
+    """Return whether a class is part of closerthan, rather than a user's own."""
     return kind.__module__.partition(".")[0] == __name__.partition(".")[0]
 
 

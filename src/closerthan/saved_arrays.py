@@ -1,4 +1,4 @@
-"""Arrays from .npz files that anybody may have written: all of them as they should be, or one clear sentence."""
+"""Read arrays from .npz files, which may be damaged or of another kind; a bad file is one clear error."""
 
 import math
 import os
@@ -12,15 +12,15 @@ from numpy.typing import NDArray
 
 __all__ = ["read_archive", "read_whole"]
 
-Made = TypeVar("Made")
+Parsed = TypeVar("Parsed")
 
-MOST_PACKED = 1_200  # bytes that a byte may stand for: what deflate can do at most
+MOST_PACKED = 1_200  # upper bound of the compression ratio of deflate
 
 
 def read_archive(path: str | Path, what: str) -> dict[str, NDArray[Any]]:
-    """The arrays of a file, by name; ``what`` it should be is for the error if it is something else.
+    """Return the arrays of a file by name; ``what`` names the expected content in errors.
 
-    No array is larger than the bytes that there are for it, whatever its header says.
+    No memory is allocated for an array beyond the bytes that the file has for it, whatever its header claims.
 
     Examples
     --------
@@ -36,21 +36,21 @@ def read_archive(path: str | Path, what: str) -> dict[str, NDArray[Any]]:
         with open(path, "rb") as opened, zipfile.ZipFile(opened) as archive:
             size = os.fstat(opened.fileno()).st_size
             if sum(member.file_size for member in archive.infolist()) > MOST_PACKED * size:
-                raise ValueError("it says that it is larger than it can be")
+                raise ValueError("it claims to be larger than it can be")
             return {member.filename.removesuffix(".npy"): _array(archive, member) for member in archive.infolist()}
     except FileNotFoundError:
         raise
-    except Exception as error:  # what damaged bytes lead to is a list without an end
+    except Exception as error:  # damaged bytes can cause almost any error
         reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error) or type(error).__name__
         raise ValueError(f"{path} is not a {what}: {' '.join(reason.split())}") from None
 
 
-def read_whole(path: str | Path, what: str, made: Callable[[Mapping[str, Any]], Made]) -> Made:
-    """What ``made`` makes of the arrays of a file; if it cannot, the error says what the file is not."""
+def read_whole(path: str | Path, what: str, parse: Callable[[Mapping[str, Any]], Parsed]) -> Parsed:
+    """Read the arrays of a file and ``parse`` them; if that fails, the error says that the file is not a ``what``."""
     arrays = read_archive(path, what)
     try:
-        return made(arrays)
-    except Exception as error:  # what damaged bytes lead to is a list without an end
+        return parse(arrays)
+    except Exception as error:  # damaged bytes can cause almost any error
         missing = f"there is no {error}" if isinstance(error, KeyError) else " ".join(str(error).split())
         raise ValueError(f"{path} is not a {what}: {missing or type(error).__name__}") from None
 
@@ -63,8 +63,8 @@ def _array(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> NDArray[Any]:
         read_header = npy.read_array_header_1_0 if version == (1, 0) else npy.read_array_header_2_0
         shape, _, kind = read_header(file)
         if kind.hasobject or math.prod(shape) * kind.itemsize != member.file_size - file.tell():
-            raise ValueError(f"{member.filename} is not the array that it says it is")
+            raise ValueError(f"{member.filename} is not the array that its header describes")
     with archive.open(member) as file:
         array: NDArray[Any] = npy.read_array(file, allow_pickle=False)
-        file.read(1)  # at the end, its check sum is compared
+        file.read(1)  # at the end, the checksum is compared
     return array

@@ -1,4 +1,4 @@
-"""Files and folders that appear whole or not at all, and that survive a power cut once they have."""
+"""Atomic writing: files and folders appear complete or not at all, and survive a power cut once they appear."""
 
 import contextlib
 import csv
@@ -18,27 +18,27 @@ from closerthan.operating_system import open_to_read, sync, try_lock
 
 __all__ = ["TakenError", "json_text", "whole_csv", "whole_file", "whole_folder", "without_links", "writable_beside"]
 
-DRAFT, OLD = "draft", "old"  # what is being written, and what is being replaced
+DRAFT, OLD = "draft", "old"  # endings of the file being written and of the one being replaced
 
 
 class whole_file:  # noqa: N801 - reads as a verb where it is used
-    """A file that appears under its name only once it is complete, and on the disk.
+    """Open a file for writing that appears under its name only when it is complete and synced to the disk.
 
-    What killed processes left of the same file is removed.
+    Drafts of the same file that killed processes left behind are removed.
     """
 
     def __init__(self, path: str | Path) -> None:
         self._path = without_links(Path(path))
 
     def __enter__(self) -> BinaryIO:
-        _remove_left(self._path)
+        _remove_leftovers(self._path)
         while True:
-            # Not the tempfile module: its files can be read by their owner alone, even under their final name.
+            # The tempfile module is not used, since only the owner can read its files, even under their final name.
             self._draft = _beside(self._path, DRAFT)
             with _naming(self._path, self._draft):
                 self._file = open(self._draft, "xb")
             try_lock(self._file.fileno())
-            if self._draft.exists():  # nobody took it for a draft of a killed process before it was locked
+            if self._draft.exists():  # no other process removed it as a leftover before it was locked
                 return self._file
             self._file.close()
 
@@ -54,13 +54,13 @@ class whole_file:  # noqa: N801 - reads as a verb where it is used
                 with _naming(self._path, self._draft):
                     os.replace(self._draft, self._path)
                 sync(self._path.parent)
-        finally:  # on a full disk, even closing a file is an error
+        finally:  # on a full disk, even closing a file can fail
             self._draft.unlink(missing_ok=True)
 
 
 @contextlib.contextmanager
 def _naming(path: Path, draft: Path) -> Iterator[None]:
-    """Let errors of the system name the file or folder as the user knows it."""
+    """Put the name that the user knows into errors of the operating system."""
     try:
         yield
     except OSError as error:
@@ -69,8 +69,8 @@ def _naming(path: Path, draft: Path) -> Iterator[None]:
 
 
 def _name(error: OSError, path: Path, draft: Path) -> None:
-    """Put the final name into an error that names a draft, or nothing, as the error of a full disk does."""
-    if error.errno is None:  # its arguments are a message
+    """Put the final name into an error that names a draft or, like that of a full disk, no file."""
+    if error.errno is None:  # it has only a message
         return
     place = Path(os.fsdecode(error.filename)) if isinstance(error.filename, str | bytes) else draft
     if place.is_relative_to(draft):
@@ -79,7 +79,7 @@ def _name(error: OSError, path: Path, draft: Path) -> None:
 
 
 def whole_csv(path: str | Path, titles: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
-    """Write a table with a header as CSV, whole or not at all."""
+    """Write a table with a header as CSV, atomically."""
     with whole_file(path) as file:
         text = io.TextIOWrapper(file, encoding="utf-8", newline="")
         table = csv.writer(text, lineterminator="\n")
@@ -90,18 +90,18 @@ def whole_csv(path: str | Path, titles: Sequence[str], rows: Iterable[Sequence[A
 
 
 class TakenError(ValueError):
-    """Somebody else wrote to the same name."""
+    """Another process wrote to the same name."""
 
 
 @contextlib.contextmanager
 def whole_folder(folder: Path, *, replace: bool) -> Iterator[Path]:
-    """A new folder to write to; it gets its name when all is written.
+    """Yield a new folder to write to, which gets its name when all files are written.
 
-    Before it has, nothing that is there is lost: a folder to replace is put aside, and deleted last. If somebody else
-    wrote to that name in the meantime, theirs stays, and this one is kept beside it.
+    Existing files are not lost before that: a folder to be replaced is moved aside first and deleted last. If another
+    process wrote to that name in the meantime, its folder stays, and this one is saved beside it.
     """
     folder = without_links(folder)
-    _remove_left(folder)
+    _remove_leftovers(folder)
     with _draft_folder(folder) as draft:
         with _naming(folder, draft):
             yield draft
@@ -112,17 +112,17 @@ def whole_folder(folder: Path, *, replace: bool) -> Iterator[Path]:
         except OSError as error:
             if error.errno not in (errno.EEXIST, errno.ENOTEMPTY, errno.ENOTDIR, errno.EACCES):
                 raise
-            kept = _kept(draft, folder)
-            message = f"{folder} was written by somebody else in the meantime; this result is in {kept}"
+            place = _free_name(draft, folder)
+            message = f"{folder} was written by somebody else in the meantime; this result is in {place}"
             raise TakenError(message) from None
 
 
 @contextlib.contextmanager
 def _draft_folder(folder: Path) -> Iterator[Path]:
-    """A locked folder beside another one, which is gone afterwards unless it was given another name."""
+    """Yield a locked folder beside another one; it is deleted afterwards unless it was renamed."""
     with contextlib.ExitStack() as stack:
         draft = folder
-        while not draft.exists() or draft == folder:  # until nobody takes it for a draft of a killed process
+        while not draft.exists() or draft == folder:  # until no other process removes it as a leftover
             draft = _beside(folder, DRAFT)
             with _naming(folder, draft):
                 draft.mkdir()
@@ -134,16 +134,16 @@ def _draft_folder(folder: Path) -> Iterator[Path]:
 
 
 def _put_in_place(draft: Path, folder: Path, replace: bool) -> None:
-    """Give a draft its name; a folder that has it is put aside first, and deleted, or put back, last."""
+    """Rename a draft. A folder of that name is moved aside first; it is deleted last or, after an error, moved back."""
     if not (replace and folder.is_dir()):
         with contextlib.suppress(OSError):
-            folder.rmdir()  # an empty one is no loss
+            folder.rmdir()  # an empty folder is no loss
         os.rename(draft, folder)
         sync(folder.parent)
         return
     old = _beside(folder, OLD)
-    with _locked(folder):  # so that nobody takes it for what a killed process left
-        with contextlib.suppress(FileNotFoundError):  # somebody else has just put it aside
+    with _locked(folder):  # so that no other process takes it for a leftover
+        with contextlib.suppress(FileNotFoundError):  # another process has just moved it aside
             os.rename(folder, old)
         try:
             os.rename(draft, folder)
@@ -155,8 +155,8 @@ def _put_in_place(draft: Path, folder: Path, replace: bool) -> None:
         shutil.rmtree(old, ignore_errors=True)
 
 
-def _kept(draft: Path, folder: Path) -> Path:
-    """Give a draft the first name that is free."""
+def _free_name(draft: Path, folder: Path) -> Path:
+    """Rename a draft to the first numbered name that is free, and return it."""
     for number in range(2, 10_000):
         with contextlib.suppress(OSError):
             free = folder.with_name(f"{folder.name}-{number}")
@@ -166,18 +166,20 @@ def _kept(draft: Path, folder: Path) -> Path:
 
 
 def writable_beside(folder: Path) -> None:
-    """Raise an OSError if :func:`whole_folder` could not write there; what a killed process put aside is put back."""
+    """Raise an OSError if :func:`whole_folder` could not write there; recover a folder that a killed process moved."""
     folder = without_links(folder)
     folder.parent.mkdir(parents=True, exist_ok=True)
     probe = _beside(folder, DRAFT)
     probe.mkdir()
     probe.rmdir()
-    _remove_left(folder)
+    _remove_leftovers(folder)
 
 
 def without_links(path: Path) -> Path:
-    """Where a link leads: what is written goes there, and the link stays."""
-    with contextlib.suppress(RuntimeError):  # says Python before 3.13 of a link to itself; later ones give it back
+    """Return the target of a symbolic link, so that writing replaces the target and not the link."""
+    with contextlib.suppress(
+        RuntimeError
+    ):  # Python before 3.13 raises it for a link to itself; later versions return the link
         place = path.resolve()
         if not place.is_symlink():
             return place
@@ -185,52 +187,52 @@ def without_links(path: Path) -> Path:
 
 
 def _beside(path: Path, kind: str) -> Path:
-    """A new name in the same place."""
+    """Return a new hidden name in the same folder."""
     return path.with_name(f".{path.name}.{secrets.token_hex(4)}.{kind}")
 
 
-# ---- what killed processes left --------------------------------------------------------------------------------------
+# ---- leftovers of killed processes -----------------------------------------------------------------------------------
 
 
-def _remove_left(path: Path) -> None:
-    """Remove drafts of processes that are no more. Those that are hold a lock; where there are no locks, all stay.
+def _remove_leftovers(path: Path) -> None:
+    """Remove drafts of killed processes. Running processes hold a lock; where there are no locks, all drafts stay.
 
-    A folder that was put aside, and whose successor never came, is put back.
+    A folder that was moved aside and never replaced is moved back.
     """
     pattern = re.compile(rf"\.{re.escape(path.name)}\.[0-9a-f]{{8}}\.({DRAFT}|{OLD})")
     with contextlib.suppress(OSError):
         for name in os.listdir(path.parent):
-            found = pattern.fullmatch(name)
-            if found is None:
+            match = pattern.fullmatch(name)
+            if match is None:
                 continue
-            left = path.parent / name
-            with _locked(left) as is_ours, contextlib.suppress(OSError):
-                if not is_ours:
+            leftover = path.parent / name
+            with _locked(leftover) as is_locked, contextlib.suppress(OSError):
+                if not is_locked:
                     continue
-                if found[1] == OLD and not path.exists():
-                    os.rename(left, path)
-                elif left.is_dir():
-                    shutil.rmtree(left, ignore_errors=True)
+                if match[1] == OLD and not path.exists():
+                    os.rename(leftover, path)
+                elif leftover.is_dir():
+                    shutil.rmtree(leftover, ignore_errors=True)
                 else:
-                    left.unlink()
+                    leftover.unlink()
 
 
 @contextlib.contextmanager
 def _locked(path: Path) -> Iterator[bool]:
-    """Hold the lock of a file or a folder; yields whether nobody else does."""
+    """Lock a file or folder; yield whether that succeeded."""
     try:
-        number = open_to_read(path)
-    except OSError:  # gone, or folders cannot be opened here
+        descriptor = open_to_read(path)
+    except OSError:  # it no longer exists, or the system cannot open folders
         yield False
         return
     try:
-        yield try_lock(number)
+        yield try_lock(descriptor)
     finally:
-        os.close(number)
+        os.close(descriptor)
 
 
 def json_text(value: Any) -> str:
-    """JSON that every program reads: a number that is not finite is null.
+    """Return valid JSON text; numbers that are not finite become null.
 
     Examples
     --------

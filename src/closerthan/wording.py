@@ -1,5 +1,6 @@
-"""Numbers as people read them."""
+"""Numbers formatted for sentences and tables."""
 
+import html
 import math
 from collections.abc import Sequence
 
@@ -8,6 +9,7 @@ __all__ = [
     "counted",
     "file_size",
     "first_few",
+    "html_table",
     "listed",
     "p_number",
     "p_value",
@@ -19,52 +21,52 @@ __all__ = [
 ]
 
 
-def percent(share: float, digits: int = 1) -> str:
-    """A share in per cent.
+def percent(fraction: float, digits: int = 1) -> str:
+    """Format a fraction as a percentage.
 
     Examples
     --------
     >>> percent(0.1234), percent(0.1, digits=0)
     ('12.3 %', '10 %')
     """
-    return f"{percentage_points(share, digits)} %"
+    return f"{percentage_points(fraction, digits)} %"
 
 
-def percentage_points(share: float, digits: int = 1) -> str:
-    """A share in per cent, or a difference of two, where the unit is written elsewhere.
+def percentage_points(fraction: float, digits: int = 1) -> str:
+    """Format a fraction, or a difference of fractions, in per cent without the sign, which is written elsewhere.
 
     Examples
     --------
     >>> percentage_points(0.1234), percentage_points(0.1, digits=0)
     ('12.3', '10')
     """
-    return f"{100 * share:.{digits}f}"
+    return f"{100 * fraction:.{digits}f}"
 
 
-def percent_if_known(share: float, digits: int = 1) -> str:
-    """A share in per cent; nothing where it is not known (NaN).
+def percent_if_known(fraction: float, digits: int = 1) -> str:
+    """Format a fraction as a percentage; an unknown one (NaN) as empty text.
 
     Examples
     --------
     >>> percent_if_known(0.1234), percent_if_known(math.nan)
     ('12.3 %', '')
     """
-    return "" if math.isnan(share) else percent(share, digits)
+    return "" if math.isnan(fraction) else percent(fraction, digits)
 
 
-def percent_interval(share: float, low: float, high: float) -> str:
-    """A share in per cent, with its 95 % interval.
+def percent_interval(fraction: float, low: float, high: float) -> str:
+    """Format a fraction as a percentage with its 95 % interval.
 
     Examples
     --------
     >>> percent_interval(0.1, 0.066, 0.149)
     '10.0 % (95 % interval 6.6 % to 14.9 %)'
     """
-    return f"{percent(share)} (95 % interval {percent(low)} to {percent(high)})"
+    return f"{percent(fraction)} (95 % interval {percent(low)} to {percent(high)})"
 
 
 def counted(number: int, noun: str) -> str:
-    """A number of things.
+    """Format a number with a noun, in the plural unless the number is 1.
 
     Examples
     --------
@@ -75,7 +77,7 @@ def counted(number: int, noun: str) -> str:
 
 
 def approximate_duration(seconds: float) -> str:
-    """A duration as precise as an estimate is.
+    """Format an estimated duration, rounded to a sensible precision.
 
     Examples
     --------
@@ -88,7 +90,7 @@ def approximate_duration(seconds: float) -> str:
 
 
 def listed(words: Sequence[str]) -> str:
-    """Join words as a sentence does.
+    """Join words by commas and "and".
 
     Examples
     --------
@@ -100,7 +102,7 @@ def listed(words: Sequence[str]) -> str:
 
 
 def p_value(probability: float) -> str:
-    """The p value of a test, in a sentence; a tiny one is not given exactly.
+    """Format a p value for a sentence; a tiny one is given as a bound.
 
     Examples
     --------
@@ -112,7 +114,7 @@ def p_value(probability: float) -> str:
 
 
 def p_number(probability: float) -> str:
-    """The p value of a test, in a column titled p.
+    """Format a p value for a column titled p.
 
     Examples
     --------
@@ -123,7 +125,7 @@ def p_number(probability: float) -> str:
 
 
 def percent_range(low: float, high: float) -> str:
-    """An interval in a column of percentages.
+    """Format an interval for a column of percentages.
 
     Examples
     --------
@@ -134,7 +136,7 @@ def percent_range(low: float, high: float) -> str:
 
 
 def file_size(n_bytes: int) -> str:
-    """The size of a file.
+    """Format the size of a file.
 
     Examples
     --------
@@ -159,3 +161,18 @@ def first_few(words: Sequence[str], most: int) -> str:
     """
     more = len(words) - most
     return ", ".join(words[:most]) + (f" and {more:,} more" if more > 0 else "")
+
+
+def html_table(caption: str, titles: Sequence[str], rows: Sequence[Sequence[str]], n_rows: int | None = None) -> str:
+    """Return a table for a notebook; ``n_rows`` is the number of all rows where only the first are shown.
+
+    Examples
+    --------
+    >>> html_table("cities", ["name"], [["Athens"]])
+    '<div><p>cities</p><table><thead><tr><th>name</th></tr></thead><tbody><tr><td>Athens</td></tr></tbody></table></div>'
+    """
+    head = "".join(f"<th>{html.escape(title)}</th>" for title in titles)
+    body = "".join(f"<tr>{''.join(f'<td>{html.escape(cell)}</td>' for cell in row)}</tr>" for row in rows)
+    more = "" if n_rows is None or n_rows <= len(rows) else f"<p>... and {n_rows - len(rows):,} more</p>"
+    table = f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+    return f"<div><p>{html.escape(caption)}</p>{table}{more}</div>"

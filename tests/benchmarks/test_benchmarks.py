@@ -1,4 +1,4 @@
-"""The arithmetic of the benchmarks; what they measure is not tested here."""
+"""The arithmetic of the benchmarks; the measurements themselves are not tested."""
 
 import math
 
@@ -39,7 +39,7 @@ def test_a_broken_last_line_is_measured_again(tmp_path):
     assert again.once(lambda: {"ns": 2.0}, part="growth")["ns"] == 2.0
 
 
-def test_the_time_to_an_error_is_the_first_and_counts_setting_up(results):
+def test_the_time_to_an_error_is_the_first_such_time_and_includes_setup(results):
     fit(results, "closerthan", **curve([0.0, 1.0, 2.0, 3.0], [0.5, 0.2, 0.1, 0.15]))
     (ours,) = fits_on(results, "cars")
     assert ours.seconds_to(0.2).middle == 1.5
@@ -57,7 +57,7 @@ def test_the_time_to_an_error_is_the_first_and_counts_setting_up(results):
         ({"over_limit": 10.0}, "open: the bound is lower than the target"),
     ],
 )
-def test_loss_for_loss_counts_our_time_to_the_error_that_the_peer_ends_with(results, peer, verdict):
+def test_the_same_loss_is_compared_by_our_time_to_the_final_error_of_the_peer(results, peer, verdict):
     fit(results, "closerthan", **curve([0.0, 1.0, 2.0], [0.5, 0.2, 0.1]))
     fit(results, "cblearn", **peer)
     first, *_ = targets.evaluated(results)
@@ -78,7 +78,7 @@ def test_auto_must_be_as_good_as_the_best_peer_in_a_twentieth_of_the_time_of_all
 
 
 @pytest.mark.parametrize(("seconds", "met"), [(1.0, True), (3.0, None)])
-def test_where_not_all_peers_were_run_their_time_is_a_bound(results, seconds, met):
+def test_the_time_of_the_peers_is_a_bound_if_not_all_of_them_were_run(results, seconds, met):
     fit(results, "cblearn", loss="soe", seconds=30.0, error=0.1)
     fit(results, "auto", loss="auto", seconds=seconds, error=0.1)
     (finding,) = (one for one in targets.evaluated(results) if one.target.startswith("(b)"))
@@ -87,22 +87,22 @@ def test_where_not_all_peers_were_run_their_time_is_a_bound(results, seconds, me
     assert "1 estimator of 5" in finding.measured
 
 
-def test_targets_are_summed_up_with_where_they_are_missed():
+def test_targets_are_counted_and_the_missed_workloads_are_listed():
     verdicts = [("(a)", "here", "met"), ("(a)", "there", "missed by a factor of 2"), ("(b)", "here", "open: no peer")]
     findings = [targets.Finding(target, where, "", "", verdict) for target, where, verdict in verdicts]
-    assert [(one["target"], one["met"], one["of"], one["missed"]) for one in overview._targets(findings)] == [
+    assert [(one["target"], one["met"], one["of"], one["missed"]) for one in overview.target_counts(findings)] == [
         ("(a)", 1, 2, ["there by a factor of 2"]),
         ("(b)", 0, 1, []),
     ]
 
 
-def test_the_page_in_the_guide_is_made_from_the_numbers_beside_it():
+def test_the_page_in_the_guide_is_generated_from_the_numbers_beside_it():
     docs = ROOT / "docs"
     numbers = overview.read(docs / "benchmarks" / "summary.json")
     assert page.text(numbers, "benchmarks/whole-fits.png") == (docs / "benchmarks.md").read_text(encoding="utf-8")
 
 
-def test_an_overview_compares_whole_fits_and_the_way_to_the_peers_error(results, tmp_path):
+def test_an_overview_compares_whole_fits_and_times_to_the_peers_error(results, tmp_path):
     results.add(part="run", machine={}, settings={}, load=None)
     fit(results, "closerthan", **curve([0.0, 1.0, 2.0], [0.5, 0.2, 0.1]))
     fit(results, "cblearn", seconds=15.0, error=0.2)

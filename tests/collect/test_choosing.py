@@ -79,11 +79,11 @@ def test_the_same_seed_gives_the_same_questions_and_more_answers_others():
 
 @pytest.mark.parametrize("kind", ["closer", "odd"])
 def test_chosen_questions_tell_more_than_random_ones(kind):
-    def told(share):
-        rows = ct.choose_questions(ANSWERS, N, seed=0, kind=kind, maps=MAPS, random_share=share)
+    def information(random_share):
+        rows = ct.choose_questions(ANSWERS, N, seed=0, kind=kind, maps=MAPS, random_share=random_share)
         return expected_information(kind, rows, MAPS, LOSSES["tste"]().in_dims(2)).mean()
 
-    assert told(0.0) > 1.5 * told(1.0)
+    assert information(0.0) > 1.5 * information(1.0)
 
 
 @pytest.mark.parametrize("name", LOSSES)
@@ -111,8 +111,8 @@ def test_information_is_that_of_the_formula(name):
         for kind, p in (("closer", np.array(closer)), ("odd", np.array(odd))):
             of_mean = entropy(p.mean(axis=0))
             assert uncertainty(kind, rows, MAPS, loss)[q] == pytest.approx(of_mean)
-            found = expected_information(kind, rows, MAPS, loss)[q]
-            assert found == pytest.approx(of_mean - entropy(p).mean(), abs=1e-9)
+            information = expected_information(kind, rows, MAPS, loss)[q]
+            assert information == pytest.approx(of_mean - entropy(p).mean(), abs=1e-9)
 
 
 def test_maps_that_agree_leave_nothing_to_ask():
@@ -124,23 +124,23 @@ def test_maps_that_agree_leave_nothing_to_ask():
 def test_answers_about_pairs_are_questions_where_an_object_is_shared():
     every = ct.choose_questions(None, 12, n_objects=4, seed=0)
     quadruplets = [[j, i, k, i] for i, j, k in every[:11]]
-    left = ct.choose_questions(ct.Comparisons.from_quadruplets(quadruplets), 1, seed=0)
-    assert Questions("closer", 4).keys(left).tolist() == Questions("closer", 4).keys(every[11:]).tolist()
+    last = ct.choose_questions(ct.Comparisons.from_quadruplets(quadruplets), 1, seed=0)
+    assert Questions("closer", 4).keys(last).tolist() == Questions("closer", 4).keys(every[11:]).tolist()
 
 
 def test_answers_of_several_comparisons_can_be_taken_from_more():
-    """Their numbers have gaps then."""
+    """The numbers of the answers have gaps then."""
     trios = ct.Comparisons.from_triplets(ANSWERS.rows, answers=np.arange(len(ANSWERS)) // 2, n_objects=N)
     later = trios.take(np.arange(len(trios)) >= 20)
     assert ct.choose_questions(later, 5, n_dims=2, seed=0).shape == (5, 3)
 
 
 def test_a_huge_map_is_shrunk_before_it_is_finished(monkeypatch):
-    """Nothing would move it: the slopes of tste vanish there."""
-    found = belief.embed
+    """The gradient of tste vanishes there, so no solver would move it."""
+    embed = belief.embed
 
-    def huge(*given, **settings):
-        result = found(*given, **settings)
+    def huge(*arguments, **settings):
+        result = embed(*arguments, **settings)
         return dataclasses.replace(result, embedding=1e9 * result.embedding) if "start" not in settings else result
 
     loss = LOSSES["tste"]().in_dims(2)
@@ -175,16 +175,16 @@ def test_questions_about_a_new_object(kind):
 
 def test_questions_about_a_new_object_tell_most_about_where_it_may_be():
     so_far = np.concatenate([ANSWERS.rows, [[N, 0, 1], [N, 2, 3]]])
-    known, loss = ct.Comparisons.from_triplets(so_far), LOSSES["tste"]().in_dims(2)
-    maps = possible_maps(known, [N], POINTS, loss, np.random.default_rng(0))
+    answers, loss = ct.Comparisons.from_triplets(so_far), LOSSES["tste"]().in_dims(2)
+    maps = possible_maps(answers, [N], POINTS, loss, np.random.default_rng(0))
     assert (maps[:, :N] == POINTS).all()
     assert ct.triplet_error(so_far[-2:], maps.mean(axis=0)) == 0
 
-    def told(share):
-        rows = ct.choose_questions(known, 6, about=[N], random_share=share, maps=maps, seed=0)
+    def information(random_share):
+        rows = ct.choose_questions(answers, 6, about=[N], random_share=random_share, maps=maps, seed=0)
         return expected_information("closer", rows, maps, loss).mean()
 
-    assert told(0.0) > 1.5 * told(1.0)
+    assert information(0.0) > 1.5 * information(1.0)
 
 
 @pytest.mark.parametrize(
@@ -193,11 +193,11 @@ def test_questions_about_a_new_object_tell_most_about_where_it_may_be():
         ({"answers": None}, "no answers yet; pass n_objects="),
         ({"answers": None, "n_objects": 2}, "n_objects is 2"),
         ({"count": 0}, "count is 0"),
-        ({"count": 661}, "12 objects make 660 questions, and 0 are excluded; pass count=660 or less"),
+        ({"count": 661}, "12 objects make 660 questions, of which 0 are excluded; pass count=660 or less"),
         ({"kind": "even"}, 'kind is \'even\'; it can be "closer" or "odd"'),
         ({"random_share": 1.5}, "random_share is 1.5; it must lie between 0 and 1"),
         ({"seed": -1}, "seed is -1"),
-        ({"about": [12]}, "about is [12]; it must be some of the numbers from 0 to 11"),
+        ({"about": [12]}, "about is [12]; it must contain numbers from 0 to 11"),
         ({"about": []}, "about is []"),
         ({"loss": "huge"}, "huge"),
         ({"n_dims": 0}, "n_dims is 0"),
@@ -210,18 +210,18 @@ def test_questions_about_a_new_object_tell_most_about_where_it_may_be():
     ],
 )
 def test_bad_input_is_a_sentence(options, sentence):
-    given = {"answers": ANSWERS, "count": 1, **options}
+    arguments = {"answers": ANSWERS, "count": 1, **options}
     with pytest.raises(ValueError, match=re.escape(sentence)):
-        ct.choose_questions(given.pop("answers"), given.pop("count"), **given)
+        ct.choose_questions(arguments.pop("answers"), arguments.pop("count"), **arguments)
 
 
 # ---- the command ----------------------------------------------------------------------------------------------------
 
 
 def closerthan(*words, code=0):
-    done = CliRunner().invoke(app, [str(word) for word in words])
-    assert done.exit_code == code, done.output
-    return done.output
+    result = CliRunner().invoke(app, [str(word) for word in words])
+    assert result.exit_code == code, result.output
+    return result.output
 
 
 def test_a_table_of_questions_with_answers_goes_into_a_fit(tmp_path, monkeypatch):
@@ -256,35 +256,36 @@ def test_questions_that_wait_are_left_out(tmp_path, monkeypatch):
 @pytest.mark.parametrize("named", [True, False])
 def test_the_command_asks_about_an_object_that_the_answers_do_not_have(tmp_path, monkeypatch, named):
     monkeypatch.chdir(tmp_path)
-    called = [f"town {number}" for number in range(N)] if named else [str(number) for number in range(N)]
+    names = [f"town {number}" for number in range(N)] if named else [str(number) for number in range(N)]
     new = "elsewhere" if named else str(N)
-    lines = [",".join(called[one] for one in row) for row in ANSWERS.rows.tolist()]
+    lines = [",".join(names[one] for one in row) for row in ANSWERS.rows.tolist()]
     (tmp_path / "answers.csv").write_text("\n".join(["anchor,near,far", *lines]))
-    said = closerthan("questions", "answers.csv", "--count", 6, "--about", new, "--about", called[3])
-    assert f"{new}: new, without answers so far" in said
+    output = closerthan("questions", "answers.csv", "--count", 6, "--about", new, "--about", names[3])
+    assert f"{new}: new, without answers so far" in output
     with open("answers-questions.csv", newline="") as file:
-        assert {row["anchor"] for row in csv.DictReader(file)} == {new, called[3]}
+        assert {row["anchor"] for row in csv.DictReader(file)} == {new, names[3]}
 
 
 def test_the_number_of_a_new_object_follows_the_others(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    said = closerthan("questions", "--objects", 5, "--count", 3, "--about", "zebra", code=2)
-    assert "objects have numbers from 0 to 4; a new one is called 5" in " ".join(said.split())
+    output = closerthan("questions", "--objects", 5, "--count", 3, "--about", "zebra", code=2)
+    assert "objects have numbers from 0 to 4; a new one is called 5" in " ".join(output.split())
 
 
 def test_mistakes_of_the_command_are_sentences(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     assert "pass --objects NUMBER or --names FILE" in closerthan("questions", code=2)
     (tmp_path / "waiting.csv").write_text("anchor,left,right\n0,1,zebra\n")
-    said = closerthan("questions", "--objects", 5, "--count", 3, "--exclude", "waiting.csv", code=2)
-    assert "waiting.csv, line 2: there is no object 'zebra'" in said
+    output = closerthan("questions", "--objects", 5, "--count", 3, "--exclude", "waiting.csv", code=2)
+    assert "waiting.csv, line 2: there is no object 'zebra'" in output
     (tmp_path / "waiting.csv").write_text("anchor,left\n0,1\n")
-    said = closerthan("questions", "--objects", 5, "--count", 3, "--exclude", "waiting.csv", code=2)
-    assert "no column 'right'" in said
+    output = closerthan("questions", "--objects", 5, "--count", 3, "--exclude", "waiting.csv", code=2)
+    assert "no column 'right'" in output
     assert "5 objects make 30 questions" in closerthan("questions", "--objects", 5, code=2)
 
 
 def test_too_many_questions_for_the_objects_name_the_option_and_its_limit(tmp_path):
-    done = CliRunner().invoke(app, ["questions", "--objects", "4", "--out", str(tmp_path / "questions.csv")])
-    assert done.exit_code == 2
-    assert "--count is 100; 4 objects make 12 questions, and 0 are excluded; pass --count 12 or less" in done.stderr
+    result = CliRunner().invoke(app, ["questions", "--objects", "4", "--out", str(tmp_path / "questions.csv")])
+    assert result.exit_code == 2
+    message = "--count is 100; 4 objects make 12 questions, of which 0 are excluded; pass --count 12 or less"
+    assert message in result.stderr

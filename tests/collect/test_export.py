@@ -22,7 +22,7 @@ from closerthan.files import read_answers
 
 
 def closer_by_number(question):
-    """Objects with close numbers are alike."""
+    """Answer as if objects with close numbers were similar."""
     numbers = [int(thing["text"].split()[1]) ** 1.37 for thing in (question["anchor"], *question["options"])]
     return int(abs(numbers[2] - numbers[0]) < abs(numbers[1] - numbers[0]))
 
@@ -31,7 +31,7 @@ def table(lines):
     return list(csv.DictReader(lines))
 
 
-def asked(folder, n_people=3, **settings):
+def answered_study(folder, n_people=3, **settings):
     settings = {"recruiter": RECRUITERS["prolific"], "shares": Shares(0.3, 0.1, 0.1, 0.1), **settings}
     interview, store = interview_of(folder, **settings)
     for number in range(n_people):
@@ -40,8 +40,8 @@ def asked(folder, n_people=3, **settings):
     return study_of(folder, **settings), store
 
 
-def test_exported_answers_are_read_as_they_are_with_people_and_kinds(tmp_path):
-    study, store = asked(tmp_path)
+def test_exported_answers_can_be_read_with_people_and_kinds(tmp_path):
+    study, store = answered_study(tmp_path)
     path = tmp_path / "answers.csv"
     path.write_text("".join(answer_lines(store, study, Access(tmp_path))))
     answers = read_answers(path)
@@ -62,7 +62,7 @@ def test_exported_answers_are_read_as_they_are_with_people_and_kinds(tmp_path):
 
 
 def test_the_side_of_the_near_object_is_where_it_was_shown(tmp_path):
-    study, store = asked(tmp_path)
+    study, store = answered_study(tmp_path)
     rows = table(answer_lines(store, study, Access(tmp_path), everything=True))
     answered = [row for row in rows if row["said"] == "choice" and row["left"] != row["right"]]
     assert {row["near_side"] for row in answered} == {"left", "right"}
@@ -73,20 +73,20 @@ def test_the_side_of_the_near_object_is_where_it_was_shown(tmp_path):
 
 
 @pytest.mark.slow
-def test_exported_answers_go_into_fit_as_they_are(tmp_path):
-    study, store = asked(tmp_path)
+def test_exported_answers_can_be_fitted(tmp_path):
+    study, store = answered_study(tmp_path)
     (tmp_path / "answers.csv").write_text("".join(answer_lines(store, study, Access(tmp_path))))
     store.close()
-    done = CliRunner().invoke(
+    result = CliRunner().invoke(
         app, ["fit", str(tmp_path / "answers.csv"), "--out", str(tmp_path / "map"), "--no-report"]
     )
-    assert done.exit_code == 0, done.output
-    assert "catch trials" in done.output
+    assert result.exit_code == 0, result.output
+    assert "catch trials" in result.output
     assert (tmp_path / "map" / "map.csv").exists()
 
 
 def test_everything_can_be_exported_too(tmp_path):
-    study, store = asked(tmp_path, n_people=1, skip=True)
+    study, store = answered_study(tmp_path, n_people=1, skip=True)
     interview, other = interview_of(tmp_path, recruiter=RECRUITERS["prolific"], skip=True)
     joined(interview, "z" * 32, PROLIFIC_PID="skipper")
     answer_all(interview, "z" * 32, choose=lambda question: "skip")
@@ -98,8 +98,8 @@ def test_everything_can_be_exported_too(tmp_path):
     other.close()
 
 
-def test_recruiters_ids_are_keyed_hashes_unless_asked_otherwise(tmp_path):
-    study, store = asked(tmp_path)
+def test_recruiters_ids_are_keyed_hashes_by_default(tmp_path):
+    study, store = answered_study(tmp_path)
     hashed = "".join(answer_lines(store, study, Access(tmp_path)))
     assert "pid-0" not in hashed
     assert len({row["participant"] for row in table(hashed.splitlines())}) == 3
@@ -125,14 +125,14 @@ def test_odd_one_out_answers_are_read_as_such(tmp_path):
 
 @pytest.mark.parametrize("by_id", [True, False])
 def test_a_person_is_forgotten_down_to_the_bytes_of_the_file(tmp_path, by_id):
-    study, store = asked(tmp_path)
+    study, store = answered_study(tmp_path)
     access = Access(tmp_path)
     pseudonym = access.pseudonym(2, "pid-1")
     assert forget(store, access, "pid-1" if by_id else pseudonym) == 22
     assert store.value("SELECT count(*) FROM answers") == 2 * 22
     for file in tmp_path.glob(f"{FILE}*"):
         assert b"pid-1" not in file.read_bytes()
-    with pytest.raises(ValueError, match="nobody is called 'pid-1'"):
+    with pytest.raises(ValueError, match="there is no participant 'pid-1'"):
         forget(store, access, "pid-1")
     assert [person.name for person in people(store, study, access)] == [
         access.pseudonym(3, "pid-2"),
@@ -150,15 +150,15 @@ def test_progress_counts_people_answers_and_those_who_dropped_out(tmp_path):
     now[0] += 4000
     joined(interview, "c" * 32)
     interview.decline("d" * 32)
-    found = progress(store, now[0])
-    counts = ("started", "finished", "running", "dropped", "declined", "answers", "skipped", "last_hour", "median_ms")
-    assert [found[name] for name in counts] == [3, 1, 1, 1, 1, 20, 1, 0, 500]
-    assert sum(found["by_hour"]) == 22
-    assert found["kinds"]["practice"] == 2
+    counts = progress(store, now[0])
+    names = ("started", "finished", "running", "dropped", "declined", "answers", "skipped", "last_hour", "median_ms")
+    assert [getattr(counts, name) for name in names] == [3, 1, 1, 1, 1, 20, 1, 0, 500]
+    assert sum(counts.by_hour) == 22
+    assert counts.kinds["practice"] == 2
     store.close()
 
 
-def test_whoever_presses_left_fails_checks_and_differs_from_the_others_is_named_and_kept(tmp_path):
+def test_a_careless_participant_is_flagged_and_kept(tmp_path):
     shares = Shares(random=0.1, shared=0.2, repeat=0.2, check=0.2)
     interview, store = interview_of(tmp_path, number=30, shares=shares, n_objects=12)
     for number in range(5):
@@ -225,8 +225,8 @@ def test_answers_below_a_third_of_a_second_are_one_reason_to_look_closely(tmp_pa
         while state["stage"] == "questions":
             question = state["questions"][0]
             state = interview.answer(name * 8, question["id"], closer_by_number(question), milliseconds)
-    found = people(store, study_of(tmp_path, number=24, shares=shares, n_objects=12), Access(tmp_path))
-    assert sorted((person.median_ms, person.fast, person.needs_attention) for person in found) == [
+    participants = people(store, study_of(tmp_path, number=24, shares=shares, n_objects=12), Access(tmp_path))
+    assert sorted((person.median_ms, person.fast, person.needs_attention) for person in participants) == [
         (250, 1.0, True),
         (350, 0.0, False),
     ]
@@ -240,16 +240,16 @@ def test_agreement_with_the_others_leaves_out_the_own_answer(tmp_path):
     for name, choose in (("one", closer_by_number), ("two", lambda question: 1 - closer_by_number(question))):
         joined(interview, name * 8)
         answer_all(interview, name * 8, choose=choose)
-    found = people(store, study_of(tmp_path, number=20, shares=shares, n_objects=12), Access(tmp_path))
-    assert [person.shared[0] for person in found] == [0, 0]
-    assert all(person.shared[1] >= 5 for person in found)
+    participants = people(store, study_of(tmp_path, number=20, shares=shares, n_objects=12), Access(tmp_path))
+    assert [person.shared[0] for person in participants] == [0, 0]
+    assert all(person.shared[1] >= 5 for person in participants)
     store.close()
 
 
 @pytest.mark.slow
 def test_a_refit_makes_a_map_a_queue_and_a_judgement(tmp_path):
     shares = Shares(0.3, 0.1, 0.1, 0.1)
-    study, store = asked(tmp_path, n_people=2, number=40, shares=shares)
+    study, store = answered_study(tmp_path, n_people=2, number=40, shares=shares)
     assert refit(study, store) == 1
     interview, other = interview_of(tmp_path, seed=1, number=40, recruiter=RECRUITERS["prolific"], shares=shares)
     for number in range(3):
@@ -261,7 +261,7 @@ def test_a_refit_makes_a_map_a_queue_and_a_judgement(tmp_path):
     assert refit(study, store) == 2
     judgement = json.loads(store.value("SELECT judgement FROM maps WHERE version = 2"))
     assert len(judgement["drawn"]) == len(judgement["spread"]) == 10
-    assert judgement["accuracy"][-1][2] > 0.7  # predicted by the first map, which had not seen them
+    assert judgement["accuracy"][-1][2] > 0.7  # predicted by the first map, which was fitted without them
     assert len(judgement["people"]) == 5
     assert max(person["lapse"] for person in judgement["people"].values()) < 0.3
     assert judgement["enough"].startswith(("Too few random", "The map predicts"))
@@ -272,7 +272,7 @@ def test_a_refit_makes_a_map_a_queue_and_a_judgement(tmp_path):
 @pytest.mark.parametrize("dimensions", [1, 9])
 @pytest.mark.slow
 def test_maps_of_any_dimension_are_drawn_in_two(tmp_path, dimensions):
-    study, store = asked(tmp_path, dimensions=dimensions)
+    study, store = answered_study(tmp_path, dimensions=dimensions)
     refit(study, store)
     judgement = json.loads(store.value("SELECT judgement FROM maps"))
     assert {len(place) for place in judgement["drawn"]} == {2}
@@ -300,11 +300,11 @@ def run(*words):
     return CliRunner().invoke(app, ["collect", *map(str, words)])
 
 
-def test_commands_on_a_study_that_nobody_has_seen_say_how_to_start(folder):
+def test_commands_on_a_study_without_answers_explain_how_to_start(folder):
     for command in (["export"], ["status"], ["backup"], ["forget"]):
-        done = run(*command, folder, *(["x"] if command == ["forget"] else []))
-        assert done.exit_code == 2
-        assert "nobody has been asked yet; start with: closerthan collect serve" in done.output
+        result = run(*command, folder, *(["x"] if command == ["forget"] else []))
+        assert result.exit_code == 2
+        assert "so there are no answers yet; start the study with: closerthan collect serve" in result.output
 
 
 def test_export_status_backup_and_forget(folder):
@@ -317,22 +317,25 @@ def test_export_status_backup_and_forget(folder):
         interview = Interview(study, store, rng=random.Random(0))
         joined(interview)
         answer_all(interview, choose=closer_by_number)
-    done = run("export", folder)
-    assert done.exit_code == 0, done.output
-    assert "60 answers" in done.output
-    assert run("export", folder).exit_code == 2  # nothing is replaced
+    result = run("export", folder)
+    assert result.exit_code == 0, result.output
+    assert "60 answers" in result.output
+    assert run("export", folder).exit_code == 2  # existing files are not replaced
     assert "1 started, 1 finished" in run("status", folder).output
     assert run("backup", folder, "--out", folder / "copy.sqlite").exit_code == 0
     with Store(folder / "copy.sqlite") as copy:
         assert copy.value("SELECT count(*) FROM answers") == 63
-    assert "holds the answers themselves" in run("backup", folder, "--out", folder / FILE, "--force").output
-    assert "holds the answers themselves" in run("export", folder, "--out", folder / FILE, "--force").output
+    assert "is the database of the study" in run("backup", folder, "--out", folder / FILE, "--force").output
+    assert "is the database of the study" in run("export", folder, "--out", folder / FILE, "--force").output
     changed = (folder / "study.toml").read_text().replace('kind = "closer"', 'kind = "odd"')
     (folder / "study.toml").write_text(changed)
-    for command in (("export", "--force"), ("status",)):  # the answers would be read as those to other questions
-        assert 'people have been asked "closer"; set it back' in " ".join(run(*command, folder).output.split())
+    for command in (
+        ("export", "--force"),
+        ("status",),
+    ):  # the answers would be interpreted as answers to other questions
+        assert 'there are answers of kind "closer"; change it back' in " ".join(run(*command, folder).output.split())
     (folder / "study.toml").write_text(changed.replace('kind = "odd"', 'kind = "closer"'))
     pseudonym = table((folder / "answers.csv").read_text().splitlines())[0]["participant"]
-    assert "forgotten" in run("forget", folder, pseudonym).output
+    assert "deleted: " in run("forget", folder, pseudonym).output
     with Store(folder / FILE) as store:
         assert store.value("SELECT count(*) FROM answers") == 0

@@ -49,7 +49,7 @@ def small(folder, **settings):
         Stimulus(f"object {number}", f"square {number}", picture(folder / f"{number}.png", (25 * number, 90, 200)))
         for number in range(8)
     )
-    given = {
+    values = {
         "number": 6,
         "practice": 1,
         "pause_ms": 50,
@@ -57,7 +57,7 @@ def small(folder, **settings):
         "shares": Shares(0.2, 0.2, 0, 0),
         **settings,
     }
-    return dataclasses.replace(study_of(folder, **given), objects=objects)
+    return dataclasses.replace(study_of(folder, **values), objects=objects)
 
 
 def stored(folder, query="SELECT count(*) FROM answers"):
@@ -66,7 +66,7 @@ def stored(folder, query="SELECT count(*) FROM answers"):
 
 
 def go_through(browser, act, begin):
-    """Answer until the end: act(number) answers, begin() presses the button that leads on."""
+    """Answer until the end: act(number) answers a question, begin() presses the button to continue."""
     number = 0
     while True:
         browser.wait_for(READY)
@@ -92,7 +92,7 @@ def press_main(browser):
 
 
 def open_first_question(browser, server):
-    """Consent, instructions, then the first question is on the screen."""
+    """Go through consent and instructions to the first question."""
     browser.open(server.address)
     press_main(browser)
     browser.wait_for("document.querySelectorAll('.buttons button').length === 1")
@@ -249,10 +249,10 @@ def test_at_the_end_people_are_taken_back_with_the_code_and_a_link_in_plain_sigh
         go_through(browser, lambda number: browser.press("1"), lambda: press_main(browser))
         link = browser.ask("document.querySelector('a.button').href")
         assert link == "https://recruiter.invalid/done?cc=DONE&who=a%26b"
-        assert "You are taken there in" in browser.ask("document.body.innerText")
+        assert "You will be redirected in" in browser.ask("document.body.innerText")
         assert problems(browser) == []
         browser.ask("[...document.querySelectorAll('button')].find((one) => one.textContent === 'Stay here').click()")
-        assert "You are taken there" not in browser.ask("document.body.innerText")
+        assert "You will be redirected" not in browser.ask("document.body.innerText")
     assert stored(tmp_path, "SELECT value FROM identities WHERE role = 'person'") == "a&b"
 
 
@@ -413,7 +413,7 @@ def test_the_checks_of_accessibility_find_what_is_wrong(browser, tmp_path):
         "<p style='width: 3000px'>wide</p>"
     )
     browser.open(page)
-    found = " ".join(problems(browser))
+    reported = " ".join(problems(browser))
     for finding in (
         "no name",
         "no alt",
@@ -424,6 +424,6 @@ def test_the_checks_of_accessibility_find_what_is_wrong(browser, tmp_path):
         "contrast 2.8",
         "nested",
     ):
-        assert finding in found
-    assert "duplicate id: #a" in found
-    assert "horizontal scrolling" in found
+        assert finding in reported
+    assert "duplicate id: #a" in reported
+    assert "horizontal scrolling" in reported

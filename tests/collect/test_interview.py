@@ -9,7 +9,8 @@ OTHER = "b" * 32
 
 
 @pytest.fixture
-def asked(tmp_path):
+def participant(tmp_path):
+    """An interview, its store, and the state of a participant who has joined."""
     interview, store = interview_of(tmp_path, skip=True)
     yield interview, store, joined(interview)
     store.close()
@@ -21,16 +22,16 @@ def refusal(call, *arguments):
     return refused.value.status
 
 
-def test_the_same_answer_again_is_kept_once_and_has_the_same_reply(asked):
-    interview, store, state = asked
+def test_the_same_answer_again_is_kept_once_and_has_the_same_reply(participant):
+    interview, store, state = participant
     question = state["questions"][0]["id"]
     first = interview.answer(KEY, question, 1, 700)
     assert interview.answer(KEY, question, 1, 900) == first
     assert [tuple(row) for row in store.rows("SELECT choice, rt_ms FROM answers")] == [(1, 700)]
 
 
-def test_another_answer_to_the_same_question_is_refused(asked):
-    interview, store, state = asked
+def test_another_answer_to_the_same_question_is_refused(participant):
+    interview, store, state = participant
     question = state["questions"][0]["id"]
     interview.answer(KEY, question, 1, 700)
     assert refusal(interview.answer, KEY, question, 0, 700) == 409
@@ -38,8 +39,8 @@ def test_another_answer_to_the_same_question_is_refused(asked):
     assert store.value("SELECT count(*) FROM answers") == 1
 
 
-def test_forged_and_foreign_answers_are_refused(asked):
-    interview, store, state = asked
+def test_forged_and_foreign_answers_are_refused(participant):
+    interview, store, state = participant
     question = state["questions"][0]["id"]
     joined(interview, OTHER)
     assert refusal(interview.answer, OTHER, question, 0, 1) == 403
@@ -49,24 +50,24 @@ def test_forged_and_foreign_answers_are_refused(asked):
 
 
 @pytest.mark.parametrize("choice", [2, -1, "tie", "left", None, 0.0, True, [0], "0"])
-def test_an_answer_that_no_button_gives_is_refused(asked, choice):
-    interview, _, state = asked
+def test_an_impossible_answer_is_refused(participant, choice):
+    interview, _, state = participant
     assert refusal(interview.answer, KEY, state["questions"][0]["id"], choice, 1) == 422
 
 
 @pytest.mark.parametrize("rt_ms", [-1, 1.5, "10", True, 10**12])
-def test_an_impossible_time_is_refused(asked, rt_ms):
-    interview, _, state = asked
+def test_an_impossible_time_is_refused(participant, rt_ms):
+    interview, _, state = participant
     assert refusal(interview.answer, KEY, state["questions"][0]["id"], 0, rt_ms) == 422
 
 
-def test_a_question_out_of_turn_is_refused(asked):
-    interview, _, state = asked
+def test_a_question_out_of_turn_is_refused(participant):
+    interview, _, state = participant
     assert refusal(interview.answer, KEY, state["questions"][1]["id"], 0, 1) == 409
 
 
-def test_a_late_answer_is_refused_and_the_last_one_sent_again_is_not(asked):
-    interview, store, _ = asked
+def test_a_late_answer_is_refused_and_the_last_one_sent_again_is_not(participant):
+    interview, store, _ = participant
     answer_all(interview)
     last = store.value("SELECT id FROM questions WHERE place = 20")
     assert interview.answer(KEY, last, 0, 1)["stage"] == "complete"
@@ -74,28 +75,28 @@ def test_a_late_answer_is_refused_and_the_last_one_sent_again_is_not(asked):
     assert refusal(interview.answer, KEY, last, 0, 1) == 410
 
 
-def test_after_a_reload_the_participant_is_where_he_was(asked):
-    interview, _, state = asked
+def test_after_a_reload_the_participant_continues(participant):
+    interview, _, state = participant
     state = interview.answer(KEY, state["questions"][0]["id"], 1, 700)
     assert interview.state(KEY) == state == joined(interview)
 
 
-def test_the_number_of_questions_is_counted_on_the_server(asked):
-    interview, store, _ = asked
+def test_the_number_of_questions_is_counted_on_the_server(participant):
+    interview, store, _ = participant
     assert answer_all(interview)["stage"] == "complete"
     assert store.value("SELECT count(*) FROM questions") == 22  # 2 of them for practice
 
 
-def test_the_page_is_told_neither_names_nor_kinds_nor_numbers_of_objects(asked):
-    _, _, state = asked
+def test_the_page_receives_neither_names_nor_kinds_nor_numbers_of_objects(participant):
+    _, _, state = participant
     for question in state["questions"]:
         assert set(question) == {"id", "anchor", "options", "place", "of", "practice"}
         for thing in (question["anchor"], *question["options"]):
             assert set(thing) == {"form", "text"}
 
 
-def test_practice_comes_before_the_count(asked):
-    interview, store, state = asked
+def test_practice_comes_before_the_count(participant):
+    interview, store, state = participant
     first = state["questions"][0]
     assert (first["practice"], first["place"], first["of"]) == (True, 1, 2)
     state = interview.answer(KEY, first["id"], 0, 1)
@@ -103,7 +104,7 @@ def test_practice_comes_before_the_count(asked):
     assert store.value("SELECT count(*) FROM questions WHERE kind = 'practice'") == 2
 
 
-def test_kinds_are_as_the_shares_say_and_nobody_sees_a_question_twice(tmp_path):
+def test_kinds_follow_the_shares_and_no_participant_sees_a_question_twice(tmp_path):
     shares = Shares(random=0.2, shared=0.1, repeat=0.1, check=0.1)
     interview, store = interview_of(tmp_path, number=40, shares=shares)
     for number in range(5):
@@ -111,12 +112,12 @@ def test_kinds_are_as_the_shares_say_and_nobody_sees_a_question_twice(tmp_path):
         answer_all(interview, KEY + str(number))
         count = "SELECT kind, count(*) FROM questions WHERE participant = ? AND place > 0 GROUP BY kind"
         kinds = dict(map(tuple, store.rows(count, number + 1)))
-        # The queue is empty here, so that random questions stand in for chosen ones.
+        # The queue is empty here, so random questions replace the chosen ones.
         assert kinds == {"random": 28, "shared": 4, "repeat": 4, "check": 4}
-    seen = store.rows("SELECT participant, content FROM questions WHERE kind IN ('random', 'shared')")
-    assert len(set(map(tuple, seen))) == len(seen)
+    rows = store.rows("SELECT participant, content FROM questions WHERE kind IN ('random', 'shared')")
+    assert len(set(map(tuple, rows))) == len(rows)
     same = store.rows("SELECT place, content FROM questions WHERE kind = 'shared' GROUP BY place, content")
-    assert len(same) == 4  # at the same places, for everybody
+    assert len(same) == 4  # at the same places for all participants
     store.close()
 
 
@@ -134,19 +135,19 @@ def test_a_repeat_is_the_same_question_with_its_sides_swapped(tmp_path):
     store.close()
 
 
-def test_a_repeat_is_none_of_the_last_five_questions_that_could_be_repeated(tmp_path):
+def test_the_last_five_questions_are_not_repeated(tmp_path):
     interview, store = interview_of(tmp_path, shares=Shares(random=0.6, repeat=0.4), number=30)
     joined(interview)
     answer_all(interview)
-    asked = store.rows("SELECT id, place, kind, repeats FROM questions WHERE place >= 1 ORDER BY place")
-    repeats = [row for row in asked if row["kind"] == "repeat"]
+    questions = store.rows("SELECT id, place, kind, repeats FROM questions WHERE place >= 1 ORDER BY place")
+    repeats = [row for row in questions if row["kind"] == "repeat"]
     assert len(repeats) == 12
     for repeat in repeats:
-        taken = {row["repeats"] for row in asked if row["place"] < repeat["place"]}
+        repeated = {row["repeats"] for row in questions if row["place"] < repeat["place"]}
         possible = [
             row["id"]
-            for row in asked
-            if row["place"] < repeat["place"] and row["kind"] in ("chosen", "random") and row["id"] not in taken
+            for row in questions
+            if row["place"] < repeat["place"] and row["kind"] in ("chosen", "random") and row["id"] not in repeated
         ]
         assert repeat["repeats"] in possible[: max(1, len(possible) - 5)]
     store.close()
@@ -165,12 +166,12 @@ def test_a_question_of_the_queue_is_asked_once_and_keeps_its_score(tmp_path):
     store.close()
 
 
-def test_random_questions_say_with_which_probability_they_were_drawn(tmp_path):
+def test_random_questions_store_their_probability(tmp_path):
     interview, store = interview_of(tmp_path, practice=0, shares=Shares(1, 0, 0, 0))
     joined(interview)
     possible = 10 * 36
-    drawn = [row["probability"] for row in store.rows("SELECT probability FROM questions ORDER BY place")]
-    assert drawn == pytest.approx([1 / possible, 1 / (possible - 1)])
+    probabilities = [row["probability"] for row in store.rows("SELECT probability FROM questions ORDER BY place")]
+    assert probabilities == pytest.approx([1 / possible, 1 / (possible - 1)])
     store.close()
 
 
@@ -183,7 +184,9 @@ def test_sides_are_random(tmp_path):
     store.close()
 
 
-def right(store):
+def correct(store):
+    """Answer check questions correctly."""
+
     def choose(question):
         row = store.row("SELECT * FROM questions WHERE id = ?", question["id"])
         return 0 if row["second"] == row["first"] else 1
@@ -191,7 +194,7 @@ def right(store):
     return choose
 
 
-def test_codes_tell_apart_complete_failed_and_declined(tmp_path):
+def test_codes_distinguish_complete_failed_and_declined(tmp_path):
     settings = {
         "codes": Codes("DONE", "NO", "FAILED"),
         "recruiter": RECRUITERS["prolific"],
@@ -200,17 +203,17 @@ def test_codes_tell_apart_complete_failed_and_declined(tmp_path):
     interview, store = interview_of(tmp_path, **settings)
     back = "https://app.prolific.com/submissions/complete?cc="
     joined(interview, PROLIFIC_PID="careful")
-    careful = answer_all(interview, choose=right(store))
+    careful = answer_all(interview, choose=correct(store))
     joined(interview, OTHER, PROLIFIC_PID="careless")
-    careless = answer_all(interview, OTHER, choose=lambda question: 1 - right(store)(question))
+    careless = answer_all(interview, OTHER, choose=lambda question: 1 - correct(store)(question))
     declined = interview.decline("c" * 32)
-    found = [(state["stage"], state["code"], state["redirect"]) for state in (careful, careless, declined)]
+    endings = [(state["stage"], state["code"], state["redirect"]) for state in (careful, careless, declined)]
     expected = [("complete", "DONE"), ("failed", "FAILED"), ("declined", "NO")]
-    assert found == [(stage, code, back + code) for stage, code in expected]
+    assert endings == [(stage, code, back + code) for stage, code in expected]
     store.close()
 
 
-def test_whoever_declines_leaves_nothing_but_a_count(tmp_path):
+def test_declining_stores_only_a_count(tmp_path):
     interview, store = interview_of(tmp_path, recruiter=RECRUITERS["prolific"])
     assert interview.decline(KEY) == interview.decline(KEY)
     assert store.value("SELECT count(*) FROM participants WHERE state = 'declined'") == 1
@@ -230,7 +233,7 @@ def test_the_same_person_of_a_recruiter_is_the_same_participant_on_another_devic
 def test_a_preview_and_an_old_consent_are_refused(tmp_path):
     interview, store = interview_of(tmp_path, recruiter=RECRUITERS["mturk"])
     preview = {"assignmentId": "ASSIGNMENT_ID_NOT_AVAILABLE"}
-    assert refusal(interview.join, KEY, interview._study.consent_version, preview) == 403
+    assert refusal(interview.join, KEY, interview.study.consent_version, preview) == 403
     assert refusal(interview.join, KEY, "older", {}) == 409
     assert store.value("SELECT count(*) FROM participants") == 0
     store.close()
@@ -260,7 +263,7 @@ def test_odd_one_out_questions_have_three_options_and_checks_with_a_twin(tmp_pat
     store.close()
 
 
-def test_with_four_objects_everybody_can_be_asked_all_there_is(tmp_path):
+def test_with_four_objects_every_participant_can_answer_all_questions(tmp_path):
     interview, store = interview_of(tmp_path, n_objects=4, number=12, practice=0, shares=Shares(0.15, 0.1, 0, 0))
     for key in (KEY, OTHER):
         joined(interview, key)
@@ -269,8 +272,8 @@ def test_with_four_objects_everybody_can_be_asked_all_there_is(tmp_path):
     store.close()
 
 
-def test_keys_of_participants_are_not_in_the_file(asked, tmp_path):
-    _, store, _ = asked
+def test_keys_of_participants_are_not_in_the_file(participant, tmp_path):
+    _, store, _ = participant
     store.tidy()
     assert KEY.encode() not in (tmp_path / "answers.sqlite").read_bytes()
 
@@ -278,9 +281,9 @@ def test_keys_of_participants_are_not_in_the_file(asked, tmp_path):
 def test_the_kind_of_question_cannot_change_once_there_are_answers(tmp_path):
     interview, store = interview_of(tmp_path)
     store.close()
-    interview, store = interview_of(tmp_path, kind="odd")  # nobody has answered yet
+    interview, store = interview_of(tmp_path, kind="odd")  # there are no answers yet
     joined(interview)
     answer_all(interview)
     store.close()
-    with pytest.raises(ValueError, match='people have been asked "odd"; set it back, or make a new study'):
+    with pytest.raises(ValueError, match='there are answers of kind "odd"; change it back, or create a new study'):
         interview_of(tmp_path)

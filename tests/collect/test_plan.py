@@ -1,4 +1,6 @@
-"""How many people a study needs, by simulation."""
+"""Sample size planning by simulation."""
+
+import re
 
 import numpy as np
 import pytest
@@ -6,28 +8,26 @@ from studies import study_of
 from typer.testing import CliRunner
 
 from closerthan.cli import app
-from closerthan.collect.study import plan
 from closerthan.collect.study.description import Shares
 from closerthan.collect.study.new import make_study
-from closerthan.collect.study.plan import SimulatedPeople, several, steps
+from closerthan.collect.study.plan import SimulatedPeople, simulate, simulate_runs
 
 SURE = SimulatedPeople(0.0, 0.0)
 
 
 @pytest.mark.parametrize("kind", ["closer", "odd"])
-def test_people_who_never_err_draw_a_map_that_is_right(tmp_path, kind):
+def test_people_who_never_err_give_an_accurate_map(tmp_path, kind):
     study = study_of(tmp_path, n_objects=6, number=20, kind=kind, dimensions=1)
-    found = list(steps(study, SURE, 3, np.random.default_rng(0)))
+    steps = list(simulate(study, SURE, 3, np.random.default_rng(0)))
     each = study.count_of("chosen") + study.count_of("random")
-    assert [step.people for step in found] == sorted({step.people for step in found})
-    assert all(step.answers == each * step.people for step in found)
-    assert found[-1].right > 0.9
+    assert [step.people for step in steps] == sorted({step.people for step in steps})
+    assert all(step.answers == each * step.people for step in steps)
+    assert steps[-1].right > 0.9
 
 
-def test_runs_are_about_other_places_and_the_same_with_the_same_seed(tmp_path, monkeypatch):
-    monkeypatch.setattr(plan, "RUNS", 2)
+def test_runs_differ_and_are_reproducible(tmp_path):
     study = study_of(tmp_path, n_objects=5, number=10, dimensions=1)
-    first, second = (list(several(study, SimulatedPeople(), 1, 0)) for _ in range(2))
+    first, second = (list(simulate_runs(study, SimulatedPeople(), 1, 0, n_runs=2)) for _ in range(2))
     assert first == second
     assert [step.people for step in first[0]] == [1, 1]
     assert len({step.right for step in first[0]}) > 1
@@ -36,10 +36,10 @@ def test_runs_are_about_other_places_and_the_same_with_the_same_seed(tmp_path, m
 def test_a_study_that_only_repeats_and_checks_has_no_map(tmp_path):
     study = study_of(tmp_path, shares=Shares(random=0, shared=0.5, repeat=0, check=0.5))
     with pytest.raises(ValueError, match="lower these shares"):
-        next(steps(study, SURE, 2, np.random.default_rng(0)))
+        next(simulate(study, SURE, 2, np.random.default_rng(0)))
 
 
-def test_answers_are_those_of_the_places(tmp_path):
+def test_answers_follow_the_distances(tmp_path):
     points = np.array([[0.0], [1.0], [5.0]])
     rng = np.random.default_rng(0)
     assert SURE.answers("closer", points, np.array([[0, 2, 1]]), rng) == [[(0, 1, 2)]]
@@ -48,15 +48,14 @@ def test_answers_are_those_of_the_places(tmp_path):
     assert 150 < sum(answer == [(0, 1, 2)] for answer in lapsed) < 250
 
 
-def test_the_command_says_how_many_people_are_enough_or_that_they_are_not(tmp_path, monkeypatch):
+def test_the_command_reports_how_many_people_are_needed(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(plan, "RUNS", 2)
     (tmp_path / "words.csv").write_text("text\n" + "".join(f"word {number}\n" for number in range(5)))
     make_study(tmp_path / "study", tmp_path / "words.csv")
     sure = ("collect", "plan", "study", "--level", "0", "--lapses", "0")
-    done = CliRunner().invoke(app, [*sure, "--goal", "0.7"])
-    assert done.exit_code == 0, done.output
-    assert "questions each reach 70.0 %" in done.output
-    assert "median of 2 runs, lowest to highest" in done.output
-    done = CliRunner().invoke(app, [*sure, "--goal", "1", "--lapses", "1", "--most", "1"])
-    assert "100.0 % is not reached by up to 1 " in done.output
+    result = CliRunner().invoke(app, [*sure, "--goal", "0.7"])
+    assert result.exit_code == 0, result.output
+    assert re.search(r"questions each reach(es)? 70\.0 %", result.output)
+    assert "median of 5 runs (lowest to highest)" in result.output
+    result = CliRunner().invoke(app, [*sure, "--goal", "1", "--lapses", "1", "--most", "1"])
+    assert "1 person does not reach 100.0 %" in result.output

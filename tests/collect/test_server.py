@@ -5,7 +5,6 @@ import json
 import re
 import stat
 import zipfile
-from functools import partial
 
 import pytest
 from studies import KEY, picture, study_of
@@ -17,7 +16,6 @@ from closerthan.collect.store.access import Access
 from closerthan.collect.study.description import read_study
 from closerthan.collect.study.new import make_study
 from closerthan.collect.study.stimuli import Stimulus
-from closerthan.collect.web.rate_limiter import RateLimiter
 from closerthan.collect.web.researcher import Researcher
 
 ME = {"Authorization": f"Bearer {KEY}"}
@@ -103,9 +101,8 @@ def test_files_have_their_types_and_can_be_asked_for_in_parts(tmp_path):
             assert client.get(address, headers={"Range": "bytes=99999-"}).status_code == 416
 
 
-def test_a_flood_from_one_participant_is_refused_and_others_go_on(tmp_path, monkeypatch):
-    monkeypatch.setattr("closerthan.collect.web.server.RateLimiter", partial(RateLimiter, clock=lambda: 0.0))
-    with serving(study_of(tmp_path)) as client:
+def test_a_flood_from_one_participant_is_refused_and_others_go_on(tmp_path):
+    with serving(study_of(tmp_path), clock=lambda: 0.0) as client:
         join(client)
         join(client, "b" * 32)
         statuses = [client.get("/state", headers=ME).status_code for _ in range(41)]
@@ -207,15 +204,13 @@ def test_the_whole_study_is_one_file_without_secrets(tmp_path):
     assert not set(Access.FILES) & set(names)
 
 
-def test_events_tell_the_state_and_then_only_what_is_new(tmp_path, monkeypatch):
-    monkeypatch.setattr("closerthan.collect.web.researcher._EVERY", 0.01)
-
+def test_events_tell_the_state_and_then_only_what_is_new(tmp_path):
     async def two_events():
         with serving(study_of(tmp_path)) as client:
             join(client)
-            researcher = Researcher(study_of(tmp_path), Access(tmp_path))
+            researcher = Researcher(study_of(tmp_path), Access(tmp_path), interval=0.01)
             researcher.open()
-            stream = researcher._stream()
+            stream = researcher.stream()
             first = await anext(stream)
             answer(client, client.get("/state", headers=ME).json()["questions"][0]["id"])
             second = await anext(stream)
@@ -225,8 +220,8 @@ def test_events_tell_the_state_and_then_only_what_is_new(tmp_path, monkeypatch):
             return first, second, rest
 
     first, second, rest = asyncio.run(two_events())
-    told = [json.loads(event.partition("data: ")[2]) for event in (first, second)]
-    assert told[0]["progress"]["started"] == 1
-    assert len(told[0]["objects"]) == 10
-    assert "objects" not in told[1]
+    states = [json.loads(event.partition("data: ")[2]) for event in (first, second)]
+    assert states[0]["progress"]["started"] == 1
+    assert len(states[0]["objects"]) == 10
+    assert "objects" not in states[1]
     assert rest == []

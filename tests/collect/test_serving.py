@@ -34,26 +34,26 @@ def folder(tmp_path):
 
 
 class Process:
-    """A server; its port is the one that it says."""
+    """A server process, whose port is read from its output."""
 
     def __init__(self, folder, port=0):
         self.process = subprocess.Popen(
             [*COMMAND, str(folder), "--port", str(port)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
         )
-        self.said = ""
-        while "Ctrl-C" not in self.said:
+        self.output = ""
+        while "Ctrl-C" not in self.output:
             line = self.process.stdout.readline()
             assert line, self.process.stderr.read()
-            self.said += line
-        self.port = int(re.search(r"participants +http://127\.0\.0\.1:(\d+)/", self.said)[1])
+            self.output += line
+        self.port = int(re.search(r"participants +http://127\.0\.0\.1:(\d+)/", self.output)[1])
 
     def ask(self, method, path, body=None, headers=ME):
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=30)
         connection.request(method, path, None if body is None else json.dumps(body), headers)
         reply = connection.getresponse()
-        found = json.loads(reply.read())
+        content = json.loads(reply.read())
         connection.close()
-        return found
+        return content
 
     def end(self, how):
         self.process.send_signal(how)
@@ -62,17 +62,17 @@ class Process:
 
 
 @pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGINT])
-def test_it_says_where_it_is_and_stops_when_asked_even_while_somebody_watches(folder, how):
+def test_the_server_prints_its_addresses_and_stops_even_with_an_open_event_stream(folder, how):
     server = Process(folder)
     token = (folder / "researcher-token.txt").read_text().strip()
-    assert f"researcher/#{token}" in server.said
-    assert "First steps:" in server.said
+    assert f"researcher/#{token}" in server.output
+    assert "First steps:" in server.output
     watching = http.client.HTTPConnection("127.0.0.1", server.port, timeout=30)
     watching.request("GET", "/researcher/events", headers={"Authorization": f"Bearer {token}"})
     assert watching.getresponse().readline() == b"event: state\n"
     code, _, err = server.end(how)
     watching.close()
-    assert (code, err) == (0, "stopped; everything is saved\n")
+    assert (code, err) == (0, "stopped; all answers are saved\n")
 
 
 def test_a_second_server_on_the_same_study_refuses_to_start(folder):
@@ -80,10 +80,10 @@ def test_a_second_server_on_the_same_study_refuses_to_start(folder):
     second = subprocess.run([*COMMAND, str(folder), "--port", "0"], capture_output=True, text=True, check=False)
     server.end(signal.SIGTERM)
     assert second.returncode == 2
-    assert "is being served already; stop that server first" in second.stderr
+    assert "is already being served; stop that server first" in second.stderr
 
 
-def test_after_kill_9_the_next_server_goes_on_with_all_that_was_acknowledged(folder):
+def test_after_kill_9_the_next_server_has_all_acknowledged_answers(folder):
     server = Process(folder)
     consent = server.ask("GET", "/study")["version"]
     state = server.ask("POST", "/join", {"consent": consent, "address": {}})
@@ -92,14 +92,14 @@ def test_after_kill_9_the_next_server_goes_on_with_all_that_was_acknowledged(fol
         state = server.ask("POST", "/answer", {"question": question, "choice": 1, "rt_ms": 1})
     server.end(signal.SIGKILL)
     again = Process(folder, server.port)
-    # The last reply may have been lost: the same answer again is the same reply, and kept once.
+    # The last reply may have been lost: repeating the answer gives the same reply and stores nothing.
     assert again.ask("POST", "/answer", {"question": question, "choice": 1, "rt_ms": 1}) == state
     again.end(signal.SIGTERM)
     with Store(folder / FILE) as store:
         assert store.value("SELECT count(*) FROM answers") == 5
 
 
-def test_the_queue_is_filled_by_a_process_of_its_own(folder):
+def test_a_separate_process_fills_the_queue(folder):
     server = Process(folder)
     with Store(folder / FILE) as store:
         while not store.value("SELECT count(*) FROM queue"):
@@ -108,42 +108,43 @@ def test_the_queue_is_filled_by_a_process_of_its_own(folder):
     server.end(signal.SIGTERM)
 
 
-def test_a_port_that_is_taken_is_named_with_another(folder):
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        taken.listen()
-        port = taken.getsockname()[1]
-        done = CliRunner().invoke(app, ["collect", "serve", str(folder), "--port", str(port)])
-    assert done.exit_code == 2
-    assert f"try --port {port + 1}" in done.output
+def test_a_port_in_use_is_reported_with_an_alternative(folder):
+    with socket.socket() as other:
+        other.bind(("127.0.0.1", 0))
+        other.listen()
+        port = other.getsockname()[1]
+        result = CliRunner().invoke(app, ["collect", "serve", str(folder), "--port", str(port)])
+    assert result.exit_code == 2
+    assert f"try --port {port + 1}" in result.output
 
 
 @pytest.mark.parametrize(
     ("option", "sentence"),
     [
-        (["--host", "no such host"], "--host is an address of this computer"),
+        (["--host", "no such host"], "--host must be an address of this computer"),
         (["--address", "lab.example.org"], "as in https://lab.example.org"),
     ],
 )
-def test_addresses_that_cannot_be_are_named(folder, option, sentence):
-    done = CliRunner().invoke(app, ["collect", "serve", str(folder), *option])
-    assert done.exit_code == 2
-    assert sentence in " ".join(done.output.split())
+def test_impossible_addresses_are_reported(folder, option, sentence):
+    result = CliRunner().invoke(app, ["collect", "serve", str(folder), *option])
+    assert result.exit_code == 2
+    assert sentence in " ".join(result.output.split())
 
 
-def test_without_the_extra_it_says_what_to_install(folder):
+def test_without_the_extra_the_error_says_what_to_install(folder):
     code = (
         "import sys; sys.modules['uvicorn'] = None; sys.argv[1:] = ['collect', 'serve', sys.argv[1]];"
         "from closerthan.cli import main; main()"
     )
-    done = subprocess.run([sys.executable, "-c", code, str(folder)], capture_output=True, text=True, check=False)
-    assert done.returncode == 2
-    assert "pip install 'closerthan[collect]'" in done.stderr
+    result = subprocess.run([sys.executable, "-c", code, str(folder)], capture_output=True, text=True, check=False)
+    assert result.returncode == 2
+    assert "pip install 'closerthan[collect]'" in result.stderr
 
 
 def test_only_the_commands_that_serve_need_the_web_server(tmp_path):
     code = (
-        "import sys; from closerthan.cli import app; from closerthan.collect import export, progress, quality, refit;"
+        "import sys; from closerthan.cli import app; from closerthan.collect.store import export, progress;"
+        "from closerthan.collect.choosing import refit;"
         "assert not {'starlette', 'uvicorn'} & set(sys.modules)"
     )
     subprocess.run([sys.executable, "-c", code], check=True, cwd=Path(tmp_path))

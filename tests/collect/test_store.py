@@ -62,13 +62,10 @@ def test_the_file_of_an_older_version_is_migrated_and_its_answers_are_kept(tmp_p
         assert "judgement" in [row["name"] for row in migrated.rows("PRAGMA table_info(maps)")]
 
 
-def test_a_migration_that_fails_leaves_the_file_as_it_was(tmp_path, monkeypatch):
+def test_a_migration_that_fails_leaves_the_file_as_it_was(tmp_path):
     Store(tmp_path / FILE).close()
-    monkeypatch.setattr(
-        "closerthan.collect.store.schema.MIGRATIONS", (*MIGRATIONS, "CREATE TABLE new (a);\nNONSENSE;\n")
-    )
     with pytest.raises(sqlite3.OperationalError):
-        Store(tmp_path / FILE)
+        Store(tmp_path / FILE, migrations=(*MIGRATIONS, "CREATE TABLE new (a);\nNONSENSE;\n"))
     file = sqlite3.connect(tmp_path / FILE)
     assert file.execute("PRAGMA user_version").fetchone() == (len(MIGRATIONS),)
     assert not file.execute("SELECT * FROM sqlite_master WHERE name = 'new'").fetchall()
@@ -88,7 +85,7 @@ def test_the_file_of_a_newer_version_and_of_another_program_are_refused(tmp_path
     with pytest.raises(ValueError, match="another program"):
         Store(tmp_path / "other.sqlite")
     (tmp_path / "text.sqlite").write_text("no database, but long enough to look like one" * 40)
-    with pytest.raises(ValueError, match="is not a file of answers"):
+    with pytest.raises(ValueError, match="is not a study's database"):
         Store(tmp_path / "text.sqlite")
 
 
@@ -153,5 +150,5 @@ def test_a_file_that_cannot_be_opened_is_a_sentence(tmp_path):
 
 def test_a_secret_that_is_empty_lets_nobody_in(tmp_path):
     (tmp_path / Access.FILES[0]).write_text("")
-    with pytest.raises(ValueError, match=r"researcher-token\.txt holds no secret"):
+    with pytest.raises(ValueError, match=r"researcher-token\.txt contains no secret"):
         Access(tmp_path).allows("")

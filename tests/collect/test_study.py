@@ -52,24 +52,28 @@ MISTAKES = {
     "out of range": ("number =", "number = 0", "number is 0; it must be from 1 to 2000"),
     "a word": ("skip =", 'skip = "no"', 'skip is "no"; it must be true or false'),
     "true for a number": ("practice =", "practice = true", "practice is true; it must be a whole number"),
-    "a slip": ("skip =", "skpi = true", "skpi is not known in [question]; did you mean skip?"),
-    "a section": (r"\[checks\]", "[cheks]", "[cheks] is not known; did you mean checks?"),
+    "a slip": ("skip =", "skpi = true", "skpi is unknown in [question]; did you mean skip?"),
+    "a section": (r"\[checks\]", "[cheks]", "[cheks] is unknown; did you mean checks?"),
     "a kind": ("kind =", 'kind = "nearest"', 'kind is "nearest"; it must be one of closer, odd'),
-    "shares": ("random =", "random = 0.9", "the shares together are more than 1; lower some of them"),
+    "shares": ("random =", "random = 0.9", "the sum of the shares is larger than 1; lower some of them"),
     "a recruiter": ("name =", 'name = "prolofic"', "it must be one of none, prolific, mturk, sona"),
-    "http": ("# redirect =", 'redirect = "http://x.org"', "it must be an address that begins with https://, or empty"),
-    "a role": ("# redirect =", 'redirect = "https://x.org?c={cod}"', "{cod} is not known; known are {code}"),
+    "http": ("# redirect =", 'redirect = "http://x.org"', "it must be an address that starts with https://, or empty"),
+    "a role": ("# redirect =", 'redirect = "https://x.org?c={cod}"', "{cod} is unknown; use one of {code}"),
     "an empty text": ('text = "Which', 'text = " "', "it must be a text that is not empty"),
     "too many": ("number =", "number = 1999", "10 objects make 360; lower number, or add objects"),
     "no quotes": ("language =", "language = en", "it cannot be read at column 12"),
     "a date": ("number =", "number = 2020-01-01", "number is 2020-01-01; it must be a whole number"),
-    "twice": ("title =", 'title = "a"\ntitle = "b"', "the name is there twice; keep one of them"),
-    "an open quote": ("title =", 'title = "a', "a quote is left open"),
-    "two brackets": (r"\[checks\]", "[[checks]]", "checks is a section; write [checks] on a line of its own"),
-    "a section inside": (r"\[checks\]", "[checks.more]", "more is not known in [checks]"),
-    "a dot": ("language =", 'language.x = "en"', "[language] is not known"),
-    "a parameter": (r"\[recruiter\]", "[recruiter]\nparameters = { person = 3 }", "the name of a parameter is a text"),
-    "dimensions": ("dimensions =", "dimensions = 10", "dimensions is 10, and there are 10 objects"),
+    "twice": ("title =", 'title = "a"\ntitle = "b"', "the name occurs twice; keep one of them"),
+    "an open quote": ("title =", 'title = "a', "a closing quote is missing"),
+    "two brackets": (r"\[checks\]", "[[checks]]", "checks must be a section; write [checks] on a line of its own"),
+    "a section inside": (r"\[checks\]", "[checks.more]", "more is unknown in [checks]"),
+    "a dot": ("language =", 'language.x = "en"', "[language] is unknown"),
+    "a parameter": (
+        r"\[recruiter\]",
+        "[recruiter]\nparameters = { person = 3 }",
+        "the name of a parameter must be a text",
+    ),
+    "dimensions": ("dimensions =", "dimensions = 10", "dimensions is 10, but there are only 10 objects"),
     "a button": ("# agree =", 'agree = ""', 'agree is ""; it must be a text that is not empty'),
 }
 
@@ -90,13 +94,13 @@ def test_a_study_in_another_encoding_is_named_with_the_line(folder):
     path = folder / "study.toml"
     path.write_bytes(path.read_bytes().replace(b"title = ", b"# caf\xe9\ntitle = "))
     number = path.read_bytes().split(b"\n").index(b"# caf\xe9") + 1
-    with pytest.raises(ValueError, match=f"study.toml, line {number}: it is not in UTF-8"):
+    with pytest.raises(ValueError, match=f"study.toml, line {number}: the file is not in UTF-8"):
         read_study(folder)
 
 
 def test_without_its_table_of_objects_a_study_says_so(folder):
     (folder / "objects.csv").unlink()
-    with pytest.raises(ValueError, match=r"objects\.csv is not there; it says what is shown"):
+    with pytest.raises(ValueError, match=r"objects\.csv does not exist, but it lists the stimuli"):
         read_study(folder)
 
 
@@ -125,8 +129,8 @@ def test_pictures_of_a_folder_are_copied_and_named(tmp_path):
         picture(source / name, (number * 50, 0, 0))
     (source / "words.txt").write_text("a text\n")
     (source / ".DS_Store").write_text("")
-    made = make_study(tmp_path / "deep" / "study", source)
-    assert [one.name for one in made] == ["dog.jpg", "dog.png", "owl", "red_fox", "words"]
+    stimuli = make_study(tmp_path / "deep" / "study", source)
+    assert [one.name for one in stimuli] == ["dog.jpg", "dog.png", "owl", "red_fox", "words"]
     study = read_study(tmp_path / "deep" / "study")
     fox = study.objects[3]
     assert (fox.form, fox.alt, fox.file.name) == ("image", "red fox", "red_fox.png")
@@ -147,14 +151,14 @@ def test_addresses_of_pictures_say_nothing_about_the_object(tmp_path):
     [
         ("name,price\nant,3\n", "line 1: the columns are name, price; expected name, file or text, and alt"),
         ("name,text\na,x\na,y\nb,z\nc,w\n", "'a' occurs twice"),
-        ("name,text\na,x\nb,\nc,z\nd,w\n", "line 3: give either a file or a text"),
+        ("name,text\na,x\nb,\nc,z\nd,w\n", "line 3: write either a file or a text"),
         ("name,text\na,x\nb,y\n", "has 2 objects; a study needs at least 4"),
-        ("name,text\na,x\nNA,y\nb,z\nc,w\n", "the name 'NA' means a missing value"),
+        ("name,text\na,x\nNA,y\nb,z\nc,w\n", "the name 'NA' denotes a missing value"),
         ("name,text\na,x\n7,y\nb,z\nc,w\n", r"some names are numbers \(7\) and others are not"),
-        ("name,file\na,../secret.png\n", "is outside of"),
-        ("name,file\na,missing.png\n", "line 2: the file missing.png is not there"),
-        ("name,file\na,objects.csv\n", "a browser cannot show objects.csv"),
-        ("name,text\na,x,y\n", "more or fewer cells"),
+        ("name,file\na,../secret.png\n", "is outside "),
+        ("name,file\na,missing.png\n", "line 2: the file missing.png does not exist"),
+        ("name,file\na,objects.csv\n", "browsers cannot show objects.csv"),
+        ("name,text\na,x,y\n", "the number of cells differs"),
     ],
 )
 def test_a_mistake_in_the_table_of_objects_is_named(tmp_path, text, message):
@@ -177,16 +181,16 @@ def test_pictures_are_known_by_their_first_bytes(tmp_path, first):
 
 def test_what_only_looks_like_a_picture_is_named(tmp_path):
     (tmp_path / "ant.png").write_bytes(b"not a picture")
-    with pytest.raises(ValueError, match=r"ant\.png is no picture that a browser can show"):
+    with pytest.raises(ValueError, match=r"ant\.png is not a picture that browsers can show"):
         read_folder(tmp_path)
     (tmp_path / "objects.csv").write_text("name,file\nant,ant.png\n")
-    with pytest.raises(ValueError, match=r"ant\.png is no picture that a browser can show"):
+    with pytest.raises(ValueError, match=r"ant\.png is not a picture that browsers can show"):
         read_table(tmp_path / "objects.csv")
 
 
 def test_folders_of_folders_texts_in_other_encodings_and_other_files_are_named(tmp_path):
     (tmp_path / "in" / "side").mkdir(parents=True)
-    with pytest.raises(ValueError, match="has no files, and those in its folders are not read"):
+    with pytest.raises(ValueError, match="contains only folders, which are not searched"):
         read_folder(tmp_path / "in")
     (tmp_path / "in" / "a.txt").write_bytes(b"caf\xe9")
     with pytest.raises(ValueError, match=r"a\.txt is not a text in UTF-8"):
@@ -198,13 +202,13 @@ def test_folders_of_folders_texts_in_other_encodings_and_other_files_are_named(t
 
 def test_a_study_where_nothing_can_be_written_is_a_sentence(tmp_path):
     (tmp_path / "words.csv").write_text("text\na\nb\nc\nd\n")
-    with pytest.raises(ValueError, match=r"cannot be made .*; choose another place"):
+    with pytest.raises(ValueError, match=r"cannot be created .*; choose another place"):
         make_study(tmp_path / "words.csv" / "study", tmp_path / "words.csv")
 
 
 def test_a_file_that_no_browser_shows_is_named(tmp_path):
     (tmp_path / "scan.tiff").write_text("")
-    with pytest.raises(ValueError, match=r"scan\.tiff: a browser cannot show \.tiff; it can show \.png"):
+    with pytest.raises(ValueError, match=r"scan\.tiff: browsers cannot show \.tiff; convert it to one of \.png"):
         read_folder(tmp_path)
 
 
@@ -212,15 +216,15 @@ def test_collect_new_says_what_to_do_next_and_replaces_nothing(tmp_path):
     words = tmp_path / "words.csv"
     words.write_text("text\na\nb\nc\nd\n")
     command = ["collect", "new", str(tmp_path / "study"), "--objects", str(words), "--title", 'A "new" study']
-    done = CliRunner().invoke(app, command)
-    assert done.exit_code == 0, done.output
-    assert "a study about 4 objects: 4 texts" in done.output
-    assert "closerthan collect serve" in done.output
+    result = CliRunner().invoke(app, command)
+    assert result.exit_code == 0, result.output
+    assert "a study about 4 objects: 4 texts" in result.output
+    assert "closerthan collect serve" in result.output
     study = read_study(tmp_path / "study")
     assert (study.title, study.number) == ('A "new" study', 9)  # four objects make twelve questions
     again = CliRunner().invoke(app, command)
     assert again.exit_code == 2
-    assert "is there already; choose another name" in again.output
+    assert "already exists; choose another name" in again.output
 
 
 def test_files_of_which_some_are_called_by_a_number_keep_their_endings(tmp_path):

@@ -1,4 +1,4 @@
-"""The door: what is let in, what is refused, and in which words."""
+"""Creating comparisons: accepted input, refused input, and the error messages."""
 
 import copy
 import pickle
@@ -69,21 +69,21 @@ class TestGoodInput:
     def test_names_in_cells_become_numbers(self):
         answers = Comparisons.from_triplets([["b", "a", "c"]])
         assert (answers.names, answers.rows.tolist()) == (("a", "b", "c"), [[1, 0, 2]])
-        given = Comparisons.from_triplets([["b", "a", "c"]], names=["c", "b", "a"])
-        assert given.rows.tolist() == [[1, 2, 0]]
+        renumbered = Comparisons.from_triplets([["b", "a", "c"]], names=["c", "b", "a"])
+        assert renumbered.rows.tolist() == [[1, 2, 0]]
 
-    def test_ties_are_dropped_only_when_asked_and_counted(self):
+    def test_ties_are_dropped_only_on_request_and_counted(self):
         refused("row 1: y is 0, a tie", y=[1, 0, 1])
         answers = Comparisons.from_triplets(TRIPLETS, [1, 0, -1], weights=[1, 2, 3], ties="drop")
         assert answers.rows.tolist() == [[0, 1, 2], [1, 3, 0]]
         assert answers.weights.tolist() == [1, 3]
         assert answers.dropped == {"ties": 1}
 
-    def test_self_pairs_are_dropped_only_when_asked_and_counted(self):
+    def test_self_pairs_are_dropped_only_on_request_and_counted(self):
         answers = Comparisons.from_triplets([*TRIPLETS, [3, 3, 1]], self_pairs="drop")
         assert (len(answers), answers.dropped) == (3, {"self_pairs": 1})
 
-    def test_objects_that_nobody_mentions_are_allowed_with_a_warning(self):
+    def test_objects_that_occur_in_no_row_are_allowed_with_a_warning(self):
         with pytest.warns(UserWarning, match=r"2 of 6 objects occur in no comparison \(4, 5\)"):
             assert Comparisons.from_triplets(TRIPLETS, n_objects=6).n_objects == 6
 
@@ -179,20 +179,20 @@ class TestBadInput:
         with pytest.raises(TypeError, match="sparse"):
             Comparisons.from_triplets(scipy_sparse.csr_array(np.array(TRIPLETS)))
 
-    def test_labels_of_ready_comparisons_belong_inside(self):
+    def test_labels_cannot_be_passed_with_comparisons(self):
         answers = Comparisons.from_triplets(TRIPLETS)
         assert Comparisons.of(answers) is answers
         refused("when you create it", answers, Comparisons.of, y=[1, 1, 1])
 
 
-def test_object_numbers_fit_in_32_bits_with_one_to_spare():
-    """n_objects, the largest number plus 1, is such a number too."""
+def test_object_numbers_and_their_count_fit_in_32_bits():
+    """The number of objects is the largest object number plus 1."""
     assert whole_numbers(np.array([[0, 1, 2**31 - 2]])).max() == 2**31 - 2
     with pytest.raises(ValueError, match="object 2147483647 is too large"):
         whole_numbers(np.array([[0, 1, 2**31 - 1]]))
 
 
-def test_the_largest_object_is_one_less_than_their_number():
+def test_the_largest_object_number_is_the_number_of_objects_minus_one():
     assert Comparisons.from_triplets([[0, 1, 2]]).n_objects == 3
     assert Comparisons.from_triplets([[0, 1, 2]], n_objects=3).n_objects == 3
     with pytest.raises(ValueError, match="object 3 is too large for 3 objects"):
@@ -208,13 +208,13 @@ def test_a_row_that_is_dropped_for_two_reasons_is_counted_once():
 
 @pytest.mark.parametrize("nothing", [[], np.array([]), np.zeros(3, dtype=bool), slice(0, 0)], ids=str)
 @pytest.mark.parametrize("weights", [None, [1, 2, 3]])
-def test_none_can_be_taken(nothing, weights):
-    taken = Comparisons.from_triplets(TRIPLETS, weights=weights)[nothing]
-    assert (len(taken), taken.n_objects, taken.rows.shape) == (0, 4, (0, 3))
+def test_an_empty_selection_can_be_taken(nothing, weights):
+    part = Comparisons.from_triplets(TRIPLETS, weights=weights)[nothing]
+    assert (len(part), part.n_objects, part.rows.shape) == (0, 4, (0, 3))
 
 
-class TestEmbedsOwnDoor:
-    def test_plain_arrays_are_fine(self):
+class TestEmbed:
+    def test_plain_arrays_are_accepted(self):
         assert embed(TRIPLETS, seed=0, epochs=1).embedding.shape == (4, 2)
         assert embed([[0, 1, 2, 3]], seed=0, epochs=1).embedding.shape == (4, 2)
 
@@ -238,7 +238,7 @@ def test_reversing_twice_changes_nothing(table):
 
 
 @given(tables())
-def test_what_goes_in_comes_out(table):
+def test_valid_rows_are_stored_unchanged(table):
     rows, _ = table
     answers = _quiet(rows, None, int(rows.max()) + 1)
     assert np.array_equal(answers.rows, rows)
@@ -246,7 +246,7 @@ def test_what_goes_in_comes_out(table):
 
 
 @given(tables(), st.data())
-def test_one_bad_cell_is_always_found_and_its_row_named(table, data):
+def test_a_single_bad_cell_is_detected_and_its_row_named(table, data):
     rows, _ = table
     place = data.draw(st.integers(0, len(rows) - 1)), data.draw(st.integers(0, rows.shape[1] - 1))
     for bad in (-1, np.nan, 0.5, 10**10):
@@ -280,12 +280,12 @@ def _quiet(rows, labels, n_objects):
         (np.array([[0, 1, 2]], np.int32), -3, {}, "n_objects is -3"),
     ],
 )
-def test_whatever_makes_comparisons_kernels_get_no_number_out_of_range(rows, n_objects, more, problem):
+def test_the_constructor_refuses_numbers_out_of_range(rows, n_objects, more, problem):
     with pytest.raises(ValueError, match=problem):
         Comparisons(rows, n_objects, **more)
 
 
-def test_the_constructor_takes_any_whole_numbers_and_keeps_them_from_the_caller():
+def test_the_constructor_accepts_any_whole_numbers_and_copies_them():
     rows, weights = np.array([[0, 1, 2]]), np.array([1, 2])[:1]
     answers = Comparisons(rows, 3, weights=weights)
     rows[0, 0] = 10**9
@@ -296,7 +296,7 @@ def test_the_constructor_takes_any_whole_numbers_and_keeps_them_from_the_caller(
         answers.rows[0, 0] = 9
 
 
-def test_numbers_far_beyond_the_data_are_taken_for_names_unless_their_count_is_said():
+def test_huge_numbers_are_taken_for_names_unless_n_objects_is_passed():
     with pytest.raises(ValueError, match=r"row 1: object 1000000000 .*pass them as text.*n_objects=1000000001"):
         Comparisons.from_triplets([[0, 1, 2], [1, 2, 10**9]])
     few = Comparisons.from_triplets([[0, 1, 2], [1, 2, 5_000_000]], n_objects=5_000_001, unmentioned="ignore")
@@ -305,7 +305,7 @@ def test_numbers_far_beyond_the_data_are_taken_for_names_unless_their_count_is_s
 
 
 @pytest.mark.parametrize("dtype", ["S", object])
-def test_names_in_bytes_are_the_text_that_they_spell(dtype):
+def test_names_in_bytes_are_decoded(dtype):
     rows = np.array([[b"ant", "gr\u00fcn".encode(), b"cat"]], dtype=dtype)
     answers = Comparisons.from_triplets(rows, people=[b"ann"])
     assert answers.names == ("ant", "cat", "gr\u00fcn")
@@ -316,6 +316,6 @@ def test_names_in_bytes_are_the_text_that_they_spell(dtype):
 
 
 @pytest.mark.parametrize("path", ["answers.csv", Path("answers.csv")])
-def test_the_name_of_a_file_is_told_to_be_read_first(path):
+def test_a_file_name_is_an_error_that_says_how_to_read_it(path):
     with pytest.raises(ValueError, match=r"'answers.csv' is the name of a file .*ct.read_comparisons\('answers.csv'\)"):
         embed(path)

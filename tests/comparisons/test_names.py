@@ -1,4 +1,4 @@
-"""Object names in Comparisons: how they become numbers."""
+"""Object names and their numbers in Comparisons."""
 
 import numpy as np
 import pytest
@@ -14,7 +14,7 @@ TRIPLETS = st.lists(
 
 @pytest.mark.parametrize("dtype", [None, object])
 @given(triplets=TRIPLETS)
-def test_every_name_is_found_again_under_its_number_and_names_are_sorted(dtype, triplets):
+def test_names_are_sorted_and_numbers_refer_to_them(dtype, triplets):
     # NumPy's fixed-width text drops NUL characters at the end of a string.
     triplets = [[name.replace("\0", "0") + "." for name in row] for row in triplets]
     if any(len(set(row)) < 3 for row in triplets):
@@ -24,25 +24,25 @@ def test_every_name_is_found_again_under_its_number_and_names_are_sorted(dtype, 
     assert [[answers.names[number] for number in row] for row in answers.rows.tolist()] == triplets
 
 
-def test_given_names_decide_the_numbers():
+def test_the_order_of_the_argument_names_decides_the_numbers():
     answers = Comparisons.from_triplets([["c", "a", "b"]], names=["b", "c", "a"])
     assert answers.rows.tolist() == [[1, 2, 0]]
     assert answers.rows.dtype == np.int32
 
 
-def test_a_name_that_is_not_among_the_given_names_is_named_with_its_row():
+def test_an_unlisted_name_is_an_error_that_names_its_row():
     with pytest.raises(ValueError, match=r"row 1: 'd' is not among the names; add it to names or remove the row"):
         Comparisons.from_triplets([["a", "b", "c"], ["a", "d", "c"]], names=["a", "b", "c"])
 
 
 @pytest.mark.parametrize("other", [7, None, float("nan")])
-def test_a_cell_that_is_not_a_name_among_names_is_named_with_its_row(other):
+def test_a_number_among_names_is_an_error_that_names_its_row(other):
     cells = np.array([["a", "b", "c"], ["a", "b", other]], dtype=object)
     with pytest.raises(ValueError, match=r"row 1: .* is not a name, but other cells are; use one or the other"):
         Comparisons.from_triplets(cells)
 
 
-def test_a_name_given_twice_is_an_error():
+def test_a_duplicate_name_is_an_error():
     with pytest.raises(ValueError, match="the name 'b' occurs twice; names must differ"):
         Comparisons.from_triplets([[0, 1, 2]], names=["a", "b", "b"])
 

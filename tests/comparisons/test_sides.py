@@ -1,4 +1,4 @@
-"""Sides: a preference of one person is a sign of carelessness, one that everybody shares is a property of the file."""
+"""Sides: one person's preference is a sign of carelessness; a preference of all people is a property of the file."""
 
 import csv
 
@@ -26,26 +26,26 @@ def comparisons(sides_of_a_person, seed=0):
     return ct.Comparisons.from_triplets(rows, people=people, trials=ct.Trials(sides=sides))
 
 
-def test_sides_that_everybody_shares_are_ignored():
+def test_sides_are_ignored_if_all_people_prefer_the_same_one():
     for shared in (0.0, 0.01, 0.98, 1.0):
         answers, sentence = without_one_sided(comparisons([shared] * N_PEOPLE))
         assert answers.sides is None
         assert "sides are ignored" in sentence
 
 
-def test_a_preference_of_some_people_is_theirs():
+def test_sides_are_kept_if_only_some_people_prefer_one():
     for shares in ([0.5] * N_PEOPLE, [1.0] + [0.5] * 11, [0.85] * N_PEOPLE, [1.0] * 9 + [0.5] * 3):
         answers = comparisons(shares)
         assert without_one_sided(answers) == (answers, "")
 
 
-def test_a_moderate_preference_is_no_property_of_the_file():
-    """Neither with people, each of whom prefers the left, nor where nobody says who answered."""
+def test_sides_are_kept_if_the_preference_is_moderate():
+    """With people, each of whom prefers the left, and without people."""
     rows, people, _ = study([0.5] * N_PEOPLE)
     for on_the_left, is_ignored in ((7, False), (9, False), (10, True)):
         sides = np.where(np.arange(len(rows)) % 10 < on_the_left, 0, 1)
-        for known in ({"people": people}, {}):
-            answers = ct.Comparisons.from_triplets(rows, trials=ct.Trials(sides=sides), **known)
+        for columns in ({"people": people}, {}):
+            answers = ct.Comparisons.from_triplets(rows, trials=ct.Trials(sides=sides), **columns)
             assert (without_one_sided(answers)[0].sides is None) == is_ignored
 
 
@@ -97,7 +97,7 @@ def test_a_one_sided_file_is_read_without_sides_and_says_so(one_sided_file):
     assert "side" not in read.summary.columns
 
 
-def test_nobody_is_called_careless_because_of_a_one_sided_file():
+def test_no_person_is_called_careless_because_of_a_one_sided_file():
     assessment = ct.assess_people(comparisons([1.0] * N_PEOPLE), loss="soe", seed=0)
     assert {person.verdict for person in assessment.people} <= {"fine", "unlike"}
     assert all(person.sides == 0 for person in assessment.people)

@@ -29,7 +29,7 @@ def from_0(answers):
 
 
 class TestColumns:
-    def test_they_tell_what_columns_in_memory_tell(self, study):
+    def test_counts_and_sums_are_those_of_columns_in_memory(self, study):
         stored = in_files(study)
         assert isinstance(stored, StoredComparisons)
         assert (stored.n_answers, stored.n_people) == (study.n_answers, study.n_people) == (100, 5)
@@ -39,7 +39,7 @@ class TestColumns:
         assert type(in_files(study).replace(answers=study.answers)) is Comparisons
 
     @pytest.mark.parametrize("size", [1, 3, 7, 1000])
-    def test_blocks_have_whole_answers(self, study, size):
+    def test_no_answer_is_cut_by_the_end_of_a_block(self, study, size):
         blocks = [
             (first, {name: column.copy() for name, column in block.items()})
             for first, block in in_files(study).blocks_of_answers(size)
@@ -51,7 +51,7 @@ class TestColumns:
         assert [first for first, _ in blocks] == np.cumsum([0, *sizes])[:-1].tolist()
 
     @pytest.mark.parametrize("by", ["answers", "people"])
-    def test_a_split_keeps_together_what_belongs_together(self, study, by, rng):
+    def test_a_split_does_not_separate_rows_of_a_unit(self, study, by, rng):
         train, held_out = in_files(study).split(0.3, rng, by=by)
         rest = study.take(np.delete(np.arange(200), train.skipped))
         again = study.take(np.asarray(train.skipped))
@@ -62,7 +62,7 @@ class TestColumns:
         assert np.array_equal(held_out.answers, from_0(again.answers))
 
     @pytest.mark.parametrize("zero", ["held out", "left"])
-    def test_a_part_that_weighs_nothing_is_an_error(self, study, zero):
+    def test_a_part_without_weight_is_an_error(self, study, zero):
         train, _ = in_files(study).split(0.3, np.random.default_rng(0))
         weights = np.full(200, float(zero == "held out"))
         weights[train.skipped] = float(zero == "left")
@@ -70,12 +70,12 @@ class TestColumns:
         with pytest.raises(ValueError, match="all comparisons in this part have weight zero"):
             stored.split(0.3, np.random.default_rng(0))
 
-    def test_people_who_are_held_out_are_not_more_than_asked_for(self, study, rng):
+    def test_no_more_people_are_held_out_than_requested(self, study, rng):
         assert in_files(study).split(0.2, rng, by="people")[1].n_people == 1
         with pytest.raises(ValueError, match=r"a share of 0\.01 of 5 people leaves one part empty"):
             in_files(study).split(0.01, rng, by="people")
 
-    def test_a_sample_has_all_that_belongs_to_its_rows(self, study, rng):
+    def test_a_sample_has_all_columns_of_its_rows(self, study, rng):
         some = in_files(study).sample(50, rng)
         assert 20 < len(some) < 90
         again = study.take(np.isin(study.weights, some.weights))
@@ -102,14 +102,14 @@ class TestColumns:
 @pytest.mark.parametrize(("n_questions", "repeats"), [(20, 100), (2_000, 1)])
 def test_the_effective_number_of_a_large_file_counts_repeated_questions_once(n_questions, repeats, rng):
     """It is estimated from 500 of 2,000 rows: more rows are more questions only where questions are not repeated."""
-    asked = rng.permutation(list(itertools.combinations(range(30), 3)))[:n_questions].astype(np.int32)
-    rows = rng.permutation(np.repeat(asked, repeats, axis=0))
-    number = metrics._of_a_sample(Comparisons(rows, 30), None, "answers", 500)
+    questions = rng.permutation(list(itertools.combinations(range(30), 3)))[:n_questions].astype(np.int32)
+    rows = rng.permutation(np.repeat(questions, repeats, axis=0))
+    number = metrics._estimated_from_sample(Comparisons(rows, 30), None, "answers", 500)
     assert 0.8 * n_questions < number <= 1.2 * n_questions
 
 
 class TestInterface:
-    """What code outside this package uses instead of asking where the rows are."""
+    """The methods that code outside this package uses instead of asking where the rows are."""
 
     def test_answers_in_memory_are_enumerable_and_stored_ones_are_not(self, study):
         assert study.cheap_to_enumerate

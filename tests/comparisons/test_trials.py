@@ -11,37 +11,37 @@ import closerthan as ct
 ROWS = [[0, 1, 2], [1, 0, 2], [2, 0, 1], [0, 2, 1]]
 
 
-def made(**known):
-    return ct.Comparisons.from_triplets(ROWS, trials=ct.Trials(**known))
+def with_trials(**trials):
+    return ct.Comparisons.from_triplets(ROWS, trials=ct.Trials(**trials))
 
 
-def test_without_trials_there_is_nothing():
+def test_comparisons_without_trials_have_no_times_sides_or_lines():
     plain = ct.Comparisons.from_triplets(ROWS)
     assert (plain.trials, plain.times, plain.sides, plain.lines) == (None, None, None, None)
-    assert made().trials is None
+    assert with_trials().trials is None
 
 
-def test_times_sides_and_lines_are_kept_as_numbers():
-    answers = made(times=[1, 2.5, np.nan, 0], sides=["left", "Right", None, ""], lines=[2, 3, 5, 6])
+def test_times_sides_and_lines_are_stored_as_numbers():
+    answers = with_trials(times=[1, 2.5, np.nan, 0], sides=["left", "Right", None, ""], lines=[2, 3, 5, 6])
     assert answers.times.tolist()[:2] == [1.0, 2.5]
     assert np.isnan(answers.times[2])
     assert answers.sides.tolist() == [0, 1, -1, -1]
     assert answers.lines.tolist() == [2, 3, 5, 6]
-    assert made(sides=[0, 1, -1, 0]).sides.tolist() == [0, 1, -1, 0]
-    assert made(sides=np.array([0.0, 1.0, np.nan, -1])).sides.tolist() == [0, 1, -1, -1]
-    assert made(times=[1, 2, 3, 4]).sides is None
+    assert with_trials(sides=[0, 1, -1, 0]).sides.tolist() == [0, 1, -1, 0]
+    assert with_trials(sides=np.array([0.0, 1.0, np.nan, -1])).sides.tolist() == [0, 1, -1, -1]
+    assert with_trials(times=[1, 2, 3, 4]).sides is None
 
 
 def test_later_changes_to_the_callers_arrays_change_nothing():
     times, lines = np.ones(4), np.arange(1, 5)
-    answers = made(times=times, lines=lines)
+    answers = with_trials(times=times, lines=lines)
     times[:], lines[:] = 7, 7
     assert answers.times.tolist() == [1, 1, 1, 1]
     assert answers.lines.tolist() == [1, 2, 3, 4]
 
 
 def test_parts_of_the_comparisons_keep_their_trials(rng):
-    answers = made(times=[1, 2, 3, 4], sides=[0, 1, 0, 1], lines=[2, 3, 4, 5])
+    answers = with_trials(times=[1, 2, 3, 4], sides=[0, 1, 0, 1], lines=[2, 3, 4, 5])
     for part in (answers[1:3], answers.take(np.array([1, 2])), answers[np.array([False, True, True, False])]):
         assert (part.times.tolist(), part.sides.tolist(), part.lines.tolist()) == ([2, 3], [1, 0], [3, 4])
     one, other = answers.split(0.5, rng, by="comparisons")
@@ -62,7 +62,7 @@ def test_dropped_rows_take_their_trials_with_them():
 
 
 def test_copies_and_pickles_are_the_same_and_read_only():
-    answers = made(times=[1, 2, 3, 4], sides=[0, 1, 0, 1])
+    answers = with_trials(times=[1, 2, 3, 4], sides=[0, 1, 0, 1])
     for again in (pickle.loads(pickle.dumps(answers)), copy.deepcopy(answers), answers[1:]):
         assert again.times.tolist() == answers.times.tolist()[-len(again) :]
         assert again.lines is None
@@ -71,7 +71,7 @@ def test_copies_and_pickles_are_the_same_and_read_only():
 
 
 @pytest.mark.parametrize(
-    ("known", "match"),
+    ("trials", "match"),
     [
         ({"times": [1, 2]}, "there are 2 times, but 4 comparisons; one per row is needed"),
         ({"times": [1, 2], "sides": [0]}, "there are 2 times and 1 sides; one of each per row"),
@@ -84,17 +84,17 @@ def test_copies_and_pickles_are_the_same_and_read_only():
         ({"lines": [1, 2, 0, 3]}, "lines are not all whole numbers from 1"),
     ],
 )
-def test_bad_trials_get_a_clear_sentence(known, match):
+def test_bad_trials_are_a_clear_error(trials, match):
     with pytest.raises(ValueError, match=match):
-        made(**known)
+        with_trials(**trials)
 
 
-def test_the_constructor_counts_them_too():
-    answers = made(times=[1, 2, 3, 4])
+def test_the_constructor_checks_the_number_of_trials():
+    answers = with_trials(times=[1, 2, 3, 4])
     with pytest.raises(ValueError, match="there are 4 times, but 3 comparisons"):
         ct.Comparisons(answers.rows[:3], 3, trials=answers.trials)
 
 
-def test_trials_of_ready_comparisons_belong_inside():
+def test_trials_cannot_be_passed_with_comparisons():
     with pytest.raises(ValueError, match="blocks and trials belong to the Comparisons"):
-        ct.Comparisons.of(made(times=[1, 2, 3, 4]), trials=ct.Trials(times=[1, 2, 3, 4]))
+        ct.Comparisons.of(with_trials(times=[1, 2, 3, 4]), trials=ct.Trials(times=[1, 2, 3, 4]))

@@ -1,4 +1,4 @@
-"""Users' own losses, and compiled code that is kept, found again, and never stale."""
+"""User-defined losses, and the cache of compiled code, which is reused and never stale."""
 
 import importlib
 import importlib.util
@@ -32,7 +32,7 @@ class Exponential(ct.Loss):
 
 
 @pytest.mark.slow
-def test_an_own_loss_runs_compiled_with_its_parameters(kind, rng):
+def test_a_user_loss_runs_compiled_with_its_parameters(kind, rng):
     answers = random_comparisons(kind, rng)
     x = rng.standard_normal((12, 2))
     for loss in (Exponential(), Exponential(scale=2.0), Exponential(scale=3)):
@@ -61,15 +61,15 @@ class ByHelpers(ct.Loss):
 
 
 @pytest.mark.slow
-def test_an_own_loss_may_call_plain_functions(rng, monkeypatch):
+def test_a_user_loss_may_call_plain_functions(rng, monkeypatch):
     answers, x = random_comparisons("triplets", rng), rng.standard_normal((12, 2))
-    ways = [CPUObjective(answers, kind(scale=2.0)).at(x).value for kind in (ByHelpers, Exponential)]
-    assert ways[0] == ways[1]
+    values = [CPUObjective(answers, kind(scale=2.0)).at(x).value for kind in (ByHelpers, Exponential)]
+    assert values[0] == values[1]
     monkeypatch.setitem(globals(), "grown", lambda number: 2.0 * math.exp(number))
-    assert CPUObjective(answers, ByHelpers(scale=2.0)).at(x).value == pytest.approx(2.0 * ways[1])
+    assert CPUObjective(answers, ByHelpers(scale=2.0)).at(x).value == pytest.approx(2.0 * values[1])
 
 
-def scale(number):  # named like a parameter, and calling each other: only what a loss calls matters
+def scale(number):  # named like a parameter, and mutually recursive: only functions that a loss calls matter
     return other(number)
 
 
@@ -83,7 +83,7 @@ def with_import(number):
     return math.exp(number)
 
 
-def test_functions_that_a_loss_does_not_call_do_not_matter_and_those_that_cannot_be_compiled_are_named(rng):
+def test_only_functions_that_a_loss_calls_are_compiled_and_an_error_says_if_that_fails(rng):
     answers, x = random_comparisons("triplets", rng), rng.standard_normal((12, 2))
     assert np.isfinite(CPUObjective(answers, Exponential(scale=2.0)).at(x).value)
 
@@ -104,7 +104,7 @@ def test_functions_that_a_loss_does_not_call_do_not_matter_and_those_that_cannot
 
 
 @pytest.mark.slow
-def test_an_own_loss_works_with_every_solver(problem):
+def test_a_user_loss_works_with_every_solver(problem):
     for solver in ct.solvers.SOLVERS:
         result = ct.embed(problem.train, loss=Exponential(scale=2.0), solver=solver, seed=0, epochs=3)
         assert result.best_record.objective < result.history.objective[0]
@@ -119,7 +119,7 @@ def test_a_loss_without_slopes_is_refused():
         Half()
 
 
-def test_a_loss_that_cannot_be_compiled_is_one_sentence():
+def test_a_loss_that_cannot_be_compiled_is_reported_in_one_sentence():
     class Odd(ct.Loss):
         scale = 2.0  # not annotated, so not a parameter
 
@@ -138,7 +138,7 @@ def _unknown(number):
 
 
 @pytest.mark.parametrize(
-    ("value", "says"),
+    ("value", "message"),
     [
         (lambda self, near, far: math.fsum((near, -far)), r"Unknown attribute 'fsum' of type math \("),
         (lambda self, near, far: _unknown(near), r"Unknown attribute 'loads' of type json \(.*test_compiling"),
@@ -148,17 +148,17 @@ def _unknown(number):
     ],
     ids=["function", "helper", "name", "text", "parameter"],
 )
-def test_what_keeps_a_loss_from_being_compiled_is_named(value, says):
+def test_the_error_names_what_cannot_be_compiled(value, message):
     loss = type("Odd", (ct.Loss,), {"value": value, "slopes": lambda self, near, far: (1.0, -1.0)})
-    with pytest.raises(TypeError, match=rf"the loss Odd cannot be compiled: .* numba says: .*{says}") as raised:
+    with pytest.raises(TypeError, match=rf"the loss Odd cannot be compiled: .* numba says: .*{message}") as raised:
         ct.embed([[0, 1, 2]], loss=loss())
     assert "During" not in str(raised.value)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("solver", ct.solvers.SOLVERS)
-def test_slopes_that_cannot_be_compiled_are_named_whatever_the_solver(solver):
-    """Also if all kernels of the built-in losses are compiled already."""
+def test_slopes_that_cannot_be_compiled_are_reported_with_every_solver(solver):
+    """This holds even if all kernels of the built-in losses are compiled already."""
     ct.embed([[0, 1, 2]], solver=solver, epochs=0)
     methods = {"value": lambda self, near, far: near, "slopes": lambda self, near, far: (_unknown(near), 0.0)}
     loss = type("Odd", (ct.Loss,), methods)
@@ -166,8 +166,8 @@ def test_slopes_that_cannot_be_compiled_are_named_whatever_the_solver(solver):
         ct.embed([[0, 1, 2]], loss=loss(), solver=solver, callback=lambda *_: pytest.fail("too late"))
 
 
-def test_a_place_in_a_folder_of_any_name_is_the_users(tmp_path, monkeypatch):
-    """numba names files relative to the folder it runs in."""
+def test_the_location_of_an_error_is_reported_for_user_folders_of_any_name(tmp_path, monkeypatch):
+    """numba reports paths relative to the working directory."""
     folder = tmp_path / "closerthan-study"
     folder.mkdir()
     (folder / "own_loss.py").write_text(
@@ -180,7 +180,7 @@ def test_a_place_in_a_folder_of_any_name_is_the_users(tmp_path, monkeypatch):
         ct.embed([[0, 1, 2]], loss=importlib.import_module("own_loss").Stray())
 
 
-def test_a_parameter_that_is_no_number_is_named():
+def test_a_parameter_that_is_not_a_number_is_reported():
     class Named(ct.Loss):
         kind: str = "steep"
 
@@ -249,7 +249,7 @@ def test_changed_globals_and_module_constants_are_noticed(monkeypatch, rng):
 
 
 @pytest.mark.slow
-def test_own_losses_travel_to_other_processes_as_in_grid_searches(problem):
+def test_user_losses_can_be_sent_to_other_processes_as_in_grid_searches(problem):
     class Mine(ct.Loss):
         scale: float = 1.0
 
@@ -269,7 +269,7 @@ def test_own_losses_travel_to_other_processes_as_in_grid_searches(problem):
 
 
 @pytest.mark.slow
-def test_a_damaged_cache_is_no_reason_to_fail(tmp_path):
+def test_a_damaged_cache_is_ignored(tmp_path):
     place = {"NUMBA_CACHE_DIR": str(tmp_path)}
     first = run(**place)[0]
     for damage in (b"", b"half of"):
@@ -282,7 +282,7 @@ def test_a_damaged_cache_is_no_reason_to_fail(tmp_path):
 @pytest.mark.parametrize("names", [("a", "b"), ("b", "a"), ("a", "b", "unused"), ("a", "b", "other"), ("p1", "a", "b"),
                                    ("count", "a", "b"), ("_fields", "a", "b")])  # fmt: skip
 def test_parameters_may_have_any_names(names, rng):
-    """Also those of the tuple that stands for a loss in kernels, or of a class that differs in nothing else."""
+    """Including names of the tuple that represents a loss in kernels, and of classes that differ in nothing else."""
 
     def value(self, near, far):
         return self.b * max(0.0, self.a + near - far)
@@ -298,7 +298,7 @@ def test_parameters_may_have_any_names(names, rng):
 
 
 @pytest.mark.slow
-def test_two_losses_of_one_name_do_not_get_mixed_up(rng):
+def test_two_losses_with_the_same_name_are_distinguished(rng):
     def make(factor):
         class Linear(ct.Loss):
             def value(self, near, far):
@@ -334,18 +334,18 @@ print(result.best_record.objective, sum(stats.cache_hits.values()), sum(stats.ca
 
 
 def run(factor=1.0, loss="Own()", module="__main__", **environment):
-    """Objective, cache hits and cache misses of a fresh process."""
+    """Return the objective, cache hits and cache misses of a new process."""
     program = f"exec({PROGRAM.format(factor=factor, loss=loss)!r}, {{'__name__': {module!r}}})"
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-c", program], env={**os.environ, **environment}, capture_output=True, text=True, check=False
     )
-    assert done.returncode == 0, done.stderr
-    objective, hits, misses = done.stdout.split()
+    assert process.returncode == 0, process.stderr
+    objective, hits, misses = process.stdout.split()
     return float(objective), int(hits), int(misses)
 
 
 @pytest.mark.slow
-def test_a_second_process_finds_the_compiled_code_and_a_changed_loss_is_compiled_anew(tmp_path):
+def test_a_second_process_uses_the_cached_code_and_a_changed_loss_is_compiled_again(tmp_path):
     place = {"NUMBA_CACHE_DIR": str(tmp_path)}
     assert run(**place)[1:] == (0, 1)
     first, hits, misses = run(**place)
@@ -358,15 +358,15 @@ def test_a_second_process_finds_the_compiled_code_and_a_changed_loss_is_compiled
 
 
 @pytest.mark.slow
-def test_compiled_code_of_a_loss_whose_module_is_gone_is_compiled_anew(tmp_path):
+def test_a_loss_whose_module_no_longer_exists_is_compiled_again(tmp_path):
     place = {"NUMBA_CACHE_DIR": str(tmp_path)}
     first = run(module="once_upon_a_time", **place)
     assert run(module="elsewhere", **place)[0] == first[0]
 
 
 @pytest.mark.slow
-def test_nothing_fails_where_neither_the_install_nor_the_home_folder_can_be_written(tmp_path):
-    """A file where a folder should be keeps even an administrator from writing."""
+def test_fits_work_if_neither_the_installation_nor_the_home_folder_is_writable(tmp_path):
+    """A file in place of a folder prevents even an administrator from writing."""
     package = Path(importlib.util.find_spec("closerthan").origin).parent
     shutil.copytree(package, tmp_path / "closerthan", ignore=shutil.ignore_patterns("__pycache__"))
     for module in [*(tmp_path / "closerthan").rglob("__init__.py")]:

@@ -1,4 +1,4 @@
-"""Arithmetic along rows, against NumPy, for every way in which four, two and one make up a row."""
+"""Vector arithmetic along rows, compared with NumPy, for all combinations of vectors of four, two and one."""
 
 import numpy as np
 import pytest
@@ -9,7 +9,7 @@ from closerthan.compiled.simd import added, padded, padded_length, summed
 
 
 @summed(2)
-def weighed(factors, i, j, l, k):  # noqa: E741
+def weighted(factors, i, j, l, k):  # noqa: E741
     (factor,) = factors
     return factor * (i - j) * l, -k
 
@@ -26,8 +26,8 @@ def shifted(factors, i, j, l, k):  # noqa: E741
 
 
 @kernel
-def run_weighed(x, objects, factor):
-    return weighed(x, objects, (factor,))
+def run_weighted(x, objects, factor):
+    return weighted(x, objects, (factor,))
 
 
 @kernel
@@ -48,11 +48,11 @@ OBJECTS = (np.uint32(3), np.uint32(0), np.uint32(4), np.uint32(1))
 def test_sums_over_the_dimensions(n_dims, rng):
     x = rng.standard_normal((5, n_dims))
     i, j, l, k = x[list(OBJECTS)]  # noqa: E741
-    assert run_weighed(x, OBJECTS, 1.5) == pytest.approx((np.sum(1.5 * (i - j) * l), -k.sum()))
+    assert run_weighted(x, OBJECTS, 1.5) == pytest.approx((np.sum(1.5 * (i - j) * l), -k.sum()))
 
 
 @pytest.mark.parametrize("n_dims", DIMS)
-def test_several_maps_and_parts_of_one_array_are_read_alike(n_dims, rng):
+def test_several_maps_and_parts_of_one_array_are_read_the_same_way(n_dims, rng):
     maps = rng.standard_normal((5, 3, n_dims))
     i, j, l, k = maps[list(OBJECTS)]  # noqa: E741
     expected = np.sum(i[0] * j[1] + l[0] * k[1])
@@ -61,8 +61,8 @@ def test_several_maps_and_parts_of_one_array_are_read_alike(n_dims, rng):
 
 
 @pytest.mark.parametrize("n_dims", DIMS)
-@pytest.mark.parametrize("places", [(3, 0, 4, 1), (8, 5, 2, 6)], ids=["those that are read", "others"])
-def test_rows_are_added_to_and_no_others(n_dims, places, rng):
+@pytest.mark.parametrize("places", [(3, 0, 4, 1), (8, 5, 2, 6)], ids=["same rows", "other rows"])
+def test_only_the_rows_of_the_places_are_changed(n_dims, places, rng):
     x, out = rng.standard_normal((6, n_dims)), rng.standard_normal((9, n_dims))
     i, j, l, k = x[list(OBJECTS)]  # noqa: E741
     expected = out.copy()
@@ -74,7 +74,7 @@ def test_rows_are_added_to_and_no_others(n_dims, places, rng):
 
 @pytest.mark.parametrize("n_dims", DIMS)
 @pytest.mark.parametrize("objects", [(2, 1, 2, 0), (2, 1, 0, 1), (2, 1, 1, 2)])
-def test_all_is_read_before_anything_is_written_and_a_row_may_be_added_to_twice(n_dims, objects, rng):
+def test_all_rows_are_read_before_any_is_written_and_a_row_may_be_changed_twice(n_dims, objects, rng):
     x = rng.standard_normal((4, n_dims))
     i, j, l, k = x[list(objects)]  # noqa: E741
     expected = x.copy()
@@ -86,12 +86,12 @@ def test_all_is_read_before_anything_is_written_and_a_row_may_be_added_to_twice(
 
 
 @pytest.mark.parametrize("n_dims", DIMS)
-def test_padded_rows_of_single_precision_are_summed_and_added_to(n_dims, rng):
+def test_padded_rows_in_single_precision_can_be_read_and_changed(n_dims, rng):
     x = rng.standard_normal((5, n_dims))
     single = padded(x)
     i, j, l, k = x[list(OBJECTS)]  # noqa: E741
     expected = (np.sum(1.5 * (i - j) * l), -k.sum())
-    assert run_weighed(single, OBJECTS, 1.5) == pytest.approx(expected, rel=1e-5, abs=1e-5)
+    assert run_weighted(single, OBJECTS, 1.5) == pytest.approx(expected, rel=1e-5, abs=1e-5)
     for number, change in zip((3, 4, 0, 1), (0.5 * j, 2.0 * k, i, -l), strict=True):
         x[number] += change
     run_shifted(padded(single), OBJECTS, single, OBJECTS, 0.5, 2.0)
@@ -100,7 +100,7 @@ def test_padded_rows_of_single_precision_are_summed_and_added_to(n_dims, rng):
 
 
 @pytest.mark.parametrize("n_dims", DIMS)
-def test_a_padded_copy_begins_its_rows_where_lines_of_memory_begin(n_dims, rng):
+def test_a_padded_copy_is_aligned_to_cache_lines(n_dims, rng):
     x = rng.standard_normal((7, n_dims))
     copy = padded(x)
     assert copy.shape == (7, padded_length(n_dims))
@@ -112,10 +112,10 @@ def test_a_padded_copy_begins_its_rows_where_lines_of_memory_begin(n_dims, rng):
     assert not np.shares_memory(padded(copy), copy)
 
 
-def test_what_lies_otherwise_in_memory_is_refused():
+def test_maps_with_another_layout_or_type_and_read_only_outputs_are_refused():
     for other in (np.asfortranarray(np.ones((5, 3))), np.ones((5, 3), np.int64), np.ones((5, 3), np.float16)):
         with pytest.raises(TypingError, match="C-contiguous maps"):
-            run_weighed(other, OBJECTS, 1.0)
+            run_weighted(other, OBJECTS, 1.0)
     x = np.ones((5, 3))
     readonly = x.copy()
     readonly.flags.writeable = False

@@ -1,35 +1,33 @@
-"""Threads that share work: all of it is done once, in order, and nothing goes on afterwards."""
+"""The thread pool: each piece of work is done once, results are in order, and nothing continues afterwards."""
 
 import threading
-import time
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
 
-from closerthan.compiled import threads
-from closerthan.compiled.threads import WorkerPool, spin_wait
+from closerthan.compiled.threads import Worker, WorkerPool, spin_wait
 
 
 @pytest.mark.parametrize("n_workers", [0, 1, 3])
 @pytest.mark.parametrize("n_pieces", [0, 1, 2, 50])
 def test_each_piece_is_done_once_and_results_are_in_order(n_workers, n_pieces):
-    done = []
+    finished = []
 
     def work(piece):
-        done.append(piece)
+        finished.append(piece)
         return -piece
 
     with WorkerPool(n_workers) as pool:
         assert len(pool) == n_workers + 1
         for _ in range(20):
-            done.clear()
+            finished.clear()
             assert pool.map(work, range(n_pieces)) == [-piece for piece in range(n_pieces)]
-            assert sorted(done) == list(range(n_pieces))
+            assert sorted(finished) == list(range(n_pieces))
 
 
 @pytest.mark.parametrize("n_rows", [0, 1, 2, 10])
-def test_rows_are_shared_out(n_rows):
+def test_rows_are_divided_among_the_threads(n_rows):
     numbers = np.zeros(n_rows)
 
     def work(rows):
@@ -48,18 +46,16 @@ def test_threads_work_at_the_same_time():
 
 
 @pytest.mark.parametrize("spins", [0, 1, 10**6])
-def test_asleep_or_awake_a_worker_hears_of_work(spins, monkeypatch):
-    monkeypatch.setattr(threads, "SPINS", spins)
+def test_a_worker_receives_work_whether_it_spins_or_sleeps(spins):
     meeting = threading.Barrier(2, timeout=10)
-    with WorkerPool(1) as pool:
-        for pause in (0.0, 0.01, 0.0):
-            time.sleep(pause)
+    with WorkerPool(1, spins) as pool:
+        for _ in range(20):
             pool.map(lambda _: meeting.wait(), range(2))
 
 
 @pytest.mark.parametrize("culprit", ["caller", "worker"])
 @pytest.mark.parametrize("error", [ValueError, KeyboardInterrupt])
-def test_an_error_in_any_thread_is_raised_and_the_rest_is_done_alone(culprit, error):
+def test_an_error_in_any_thread_is_raised_and_later_work_is_done_by_the_caller(culprit, error):
     caller = threading.get_ident()
     meeting = threading.Barrier(2, timeout=10)
 
@@ -75,8 +71,8 @@ def test_an_error_in_any_thread_is_raised_and_the_rest_is_done_alone(culprit, er
         assert set(pool.map(lambda _: threading.get_ident(), range(9))) == {caller}
 
 
-def test_a_second_caller_meanwhile_works_alone():
-    """Starts of one fit share an objective, and so a pool, in several threads."""
+def test_a_second_caller_does_its_work_itself_while_the_pool_is_busy():
+    """The starts of one fit share an objective, and therefore a pool, in several threads."""
     with WorkerPool(2) as pool, ThreadPoolExecutor(4) as callers:
 
         def call(number):
@@ -86,32 +82,41 @@ def test_a_second_caller_meanwhile_works_alone():
             assert answers == [[(number, piece) for piece in range(5)]] * 300
 
 
-def test_after_an_error_no_piece_is_begun_any_more():
-    begun = []
+def test_no_piece_is_started_after_an_error():
+    started, workers = [], []
+    worker_is_busy, error_is_raised = threading.Event(), threading.Event()
 
     def work(piece):
-        begun.append(piece)
+        started.append(piece)
         if threading.current_thread() is threading.main_thread():
+            worker_is_busy.wait(timeout=10)
             raise ValueError("no")
-        time.sleep(0.05)
+        workers.append(threading.current_thread())
+        worker_is_busy.set()
+        error_is_raised.wait(timeout=10)
 
     with WorkerPool(1) as pool, pytest.raises(ValueError, match="no"):
         pool.map(work, range(1_000))
-    time.sleep(0.2)
-    assert len(begun) < 10
+    error_is_raised.set()
+    workers[0].join(timeout=10)
+    assert not workers[0].is_alive()
+    assert sorted(started) == [0, 1]
 
 
-def test_a_worker_that_has_not_begun_is_not_waited_for():
-    """It may be busy for long: here it is held up on its way to the first piece."""
-    with WorkerPool(1) as pool:
-        (worker,) = pool._workers
-        busy, held = threading.Event(), threading.Event()
-        worker.begin(lambda: busy.set() or held.wait())
-        busy.wait(timeout=10)
-        assert pool.map(lambda piece: piece, range(3)) == [0, 1, 2]
-        held.set()
-        worker.end()
-        assert pool.map(lambda piece: piece, range(3)) == [0, 1, 2]
+def test_a_task_that_has_not_started_is_withdrawn_instead_of_waited_for():
+    """A worker may be held up for long by the operating system, while others have done all the work."""
+    worker = Worker()
+    worker.start()
+    busy, released = threading.Event(), threading.Event()
+    worker.begin(lambda: busy.set() or released.wait(timeout=10))
+    busy.wait(timeout=10)
+    worker.begin(lambda: pytest.fail("the task was withdrawn"))
+    worker.end()
+    assert not released.is_set()
+    released.set()
+    worker.end()
+    worker.begin(None)
+    worker.join()
 
 
 def test_workers_end_when_the_pool_does():
@@ -120,17 +125,18 @@ def test_workers_end_when_the_pool_does():
     workers = set(threading.enumerate()) - before
     assert len(workers) == 3
     pool.map(lambda piece: piece, range(9))
-    del pool  # never closed: forgotten
+    del pool  # without closing it
     for worker in workers:
         worker.join(timeout=10)
         assert not worker.is_alive()
 
 
-def test_spinning_ends_at_news_or_after_a_while():
-    board = np.zeros(1, np.int64)
-    spin_wait(board, 0, 1_000)  # nothing new: comes back all the same
-    spin_wait(board, 1, 2**62)  # something else than what is known: at once
-    later = threading.Timer(0.05, lambda: board.__setitem__(0, 7))
-    later.start()
-    spin_wait(board, 0, 2**62)  # or as soon as it is there
-    assert board[0] == 7
+def test_spinning_ends_when_the_counter_changes_or_after_a_number_of_reads():
+    counter = np.zeros(1, np.int64)
+    spin_wait(counter, 0, 1_000)  # unchanged: returns after 1,000 reads
+    spin_wait(counter, 1, 2**62)  # already different: returns at once
+    writer = threading.Thread(target=counter.__setitem__, args=(0, 7))
+    writer.start()
+    spin_wait(counter, 0, 2**62)  # returns when the other thread changes it
+    assert counter[0] == 7
+    writer.join()

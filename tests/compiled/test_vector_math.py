@@ -1,4 +1,4 @@
-"""exp and log as they are written out in kernels, against NumPy's."""
+"""The inlined exp and log of the kernels, compared with NumPy's."""
 
 import math
 
@@ -13,7 +13,7 @@ from closerthan.compiled.compiling import FAST_SUMS
 from closerthan.objective.cpu.objective import CPUObjective
 
 
-@numba.njit(error_model="numpy", fastmath=FAST_SUMS)  # as in kernels, in loops that become vector code
+@numba.njit(error_model="numpy", fastmath=FAST_SUMS)  # as in kernels, in loops that are vectorised
 def _exp(numbers):
     out = np.empty_like(numbers)
     for place in range(len(numbers)):
@@ -29,7 +29,7 @@ def _log(numbers):
     return out
 
 
-def test_the_constants():
+def test_the_constants_are_those_of_the_series():
     assert math.log(2.0) == vector_math.LN_2
     assert 1.0 / math.log(2.0) == vector_math.LOG2_E
     assert np.float64(math.sqrt(0.5)).view(np.int64) == vector_math.ROOT_HALF
@@ -48,7 +48,7 @@ def test_exp(low, high, tolerance, rng):
     np.testing.assert_allclose(_exp(numbers), np.exp(numbers), rtol=tolerance)
 
 
-def test_exp_is_bounded_and_keeps_what_is_not_a_number():
+def test_exp_is_bounded_and_preserves_nan():
     small, large, least, most, nan = _exp(np.array([-1e9, 1e9, -np.inf, np.inf, np.nan]))
     assert 0 < small == least < 1e-307
     assert 1e307 < large == most < np.inf
@@ -62,17 +62,17 @@ def test_log(rng):
 
 
 @pytest.mark.parametrize("number", [0.0, -1.0, np.inf, np.nan])
-def test_log_of_what_has_none(number):
+def test_log_is_nan_unless_the_number_is_positive_and_finite(number):
     assert np.isnan(_log(np.array([number])))
 
 
-def test_all_else_is_the_real_thing():
+def test_all_other_names_are_those_of_the_math_module():
     others = {name for name in vars(math) if not name.startswith("_")} - {"exp", "log"}
     assert all(getattr(vector_math, name) == getattr(math, name) for name in others - {"nan"})
 
 
 class Everything(ct.Loss):
-    """ste in a roundabout way."""
+    """STE, written with many functions of the math module."""
 
     def value(self, near, far):
         return math.log1p(math.exp(min(near - far, 50.0))) + math.erf(0.0) * math.pi * math.fabs(near)

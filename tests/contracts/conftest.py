@@ -1,4 +1,4 @@
-"""What the contracts of kernels run over."""
+"""Losses and answers that the contracts of kernels are tested with."""
 
 from pathlib import Path
 

@@ -87,18 +87,18 @@ def test_the_solver_is_the_algorithm_in_the_paper(loss, kind, sampling, batch_si
     start = 0.3 * rng.standard_normal((12, 2))
     loss = type(loss)().in_dims(2)
     solver = SVRG(batch_size=batch_size, sampling=sampling)
-    seen = []
+    reports = []
 
     def watch(point, *, step=None, gradients=0, state=None):
-        seen.append((point.x.copy(), step))
-        return len(seen) == 4
+        reports.append((point.x.copy(), step))
+        return len(reports) == 4
 
     watch.must_end = lambda: False
     solver.run(CPUObjective(answers, loss), start, np.random.default_rng(5), watch)
 
     draw = np.random.default_rng(5)
     x, before = start, None
-    for snapshot, step in seen[1:]:
+    for snapshot, step in reports[1:]:
         gradient = reference.gradient(loss, answers.rows, x)
         if before is None:
             eta = 0.5 * 12 / 60

@@ -1,4 +1,4 @@
-"""What every loss must have."""
+"""Properties of every loss."""
 
 import dataclasses
 import itertools

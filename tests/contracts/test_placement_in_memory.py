@@ -53,14 +53,16 @@ def test_a_weighted_sum_has_the_same_bits_wherever_its_total_lies(loss, rng):
         buffer = np.zeros(201)
         weights, total = buffer[70:131], buffer[70 + distance : 71 + distance]
         weights[:] = answers.weights
-        sums.loss_sums(objective.family, rows_of(answers), weights, x, one_scale, total)
+        sums.loss_sums(objective.shared_argument, rows_of(answers), weights, x, one_scale, total)
         results.add(float(total[0]))
     assert len(results) == 1
 
 
 CASES = {
     "loss_sums": lambda c: (
-        lambda rows, weights, x, totals: sums.loss_sums(c.family, c.rows(rows), weights, x, TWO_SCALES, totals),
+        lambda rows, weights, x, totals: sums.loss_sums(
+            c.shared_argument, c.rows(rows), weights, x, TWO_SCALES, totals
+        ),
         (c.table, c.weights, c.x, np.zeros(2)),
     ),
     "gradient": lambda c: (
@@ -93,7 +95,7 @@ CASES = {
     ),
     "polyak_stretches": lambda c: (
         lambda rows, order, x, mean: polyak.polyak_stretches(
-            c.family, c.rows(rows), order, 20, 3, SCHEDULE, (0.0, 0, 1.0, 0.0), x, mean
+            c.shared_argument, c.rows(rows), order, 20, 3, SCHEDULE, (0.0, 0, 1.0, 0.0), x, mean
         ),
         (c.table, c.order, padded(c.x), c.x),
     ),
@@ -106,7 +108,7 @@ class Case:
     def __init__(self, rng):
         answers = random_comparisons("triplets", rng, n_rows=61, weighted=True)
         objective = CPUObjective(answers, LOSSES["ste"]())
-        self.loss, self.family = objective.loss_argument, objective.family
+        self.loss, self.shared_argument = objective.loss_argument, objective.shared_argument
         self.rows = type(rows_of(answers))
         self.table, self.weights = np.array(answers.rows), np.array(answers.weights)
         self.order = rng.integers(61, size=61)

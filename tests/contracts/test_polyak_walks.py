@@ -18,13 +18,13 @@ from closerthan.objective.protocol import StepSchedule
 def steps(answers, loss, order, together, longest, x):
     """The kernel, as solvers run it."""
     objective = CPUObjective(answers, loss)
-    return polyak.polyak_steps(objective.family, objective.rows, np.asarray(order), together, longest, x)
+    return polyak.polyak_steps(objective.shared_argument, objective.rows, np.asarray(order), together, longest, x)
 
 
 def assert_close_in_single_precision(x, expected):
     n_dims = expected.shape[1]
     np.testing.assert_allclose(x[:, :n_dims], expected, rtol=2e-4, atol=2e-5)
-    assert not x[:, n_dims:].any()  # what rows are padded with stays 0
+    assert not x[:, n_dims:].any()  # padding stays 0
 
 
 @pytest.mark.parametrize("together", [1, 4, 16])
@@ -134,14 +134,14 @@ def test_a_walk_goes_on_from_its_state_to_the_same_bits(loss, answers, rng):
         visits = visits_of(rng.integers(60, size=80), weight_seed=1)
         walk = objective.polyak_walk(start, schedule, 20)
         walk.take(visits[:40])
-        kept = {name: array.copy() for name, array in walk.state().items()}
+        before = {name: array.copy() for name, array in walk.state().items()}
         again = objective.polyak_walk(start, schedule, 20, walk.state())
         for one in (walk, again):
             one.rescale(1.5)
             one.take(visits[40:])
         for name, array in walk.state().items():
             assert np.array_equal(array, again.state()[name]), name
-        assert not np.array_equal(kept["x"], walk.state()["x"])
+        assert not np.array_equal(before["x"], walk.state()["x"])
 
 
 def test_rescaling_restarting_and_slowing_down(rng):

@@ -1,4 +1,4 @@
-"""What every solver must do with every loss."""
+"""Properties of every solver with every loss."""
 
 import dataclasses
 import itertools
@@ -16,14 +16,14 @@ from closerthan.solvers import SOLVERS
 
 @dataclasses.dataclass(frozen=True)
 class Counting(CPU):
-    """Notes which gradients of all comparisons were asked for."""
+    """Records the maps at which full gradients were evaluated."""
 
     evaluated: list = dataclasses.field(default_factory=list)
 
     def objective(self, comparisons, loss, held_out=None):
-        made = CountingObjective(comparisons, loss, held_out)
-        made.evaluated = self.evaluated
-        return made
+        objective = CountingObjective(comparisons, loss, held_out)
+        objective.evaluated = self.evaluated
+        return objective
 
 
 class CountingObjective(CPUObjective):

@@ -10,6 +10,7 @@ from closerthan.compiled import sums
 from closerthan.compiled.rows import rows_of
 from closerthan.losses import LOSSES
 from closerthan.objective.cpu.objective import CPUObjective
+from closerthan.objective.scales import SIZE_SAMPLE, sample_places
 
 SCALES = np.array([0.25, 0.5, 1.0, 2.0, 4.0, 8.0])
 
@@ -17,8 +18,7 @@ SCALES = np.array([0.25, 0.5, 1.0, 2.0, 4.0, 8.0])
 def test_a_value_is_that_of_a_point_with_its_gradient(loss, answers, rng):
     x = rng.standard_normal((12, 3))
     for n_threads in (1, 2):
-        with CPUObjective(answers, loss, n_threads=n_threads, least_part=4) as objective:
-            assert len(objective._parts) > 1
+        with CPUObjective(answers, loss, n_threads=n_threads, least_part=4) as objective:  # in four parts
             point, value = objective.at(x), objective.value(x)
         assert (value.value, value.error) == pytest.approx((point.value, point.error), rel=1e-13)
         assert np.isnan(value.gradient).all()
@@ -44,7 +44,7 @@ def test_scales_cost_what_the_scaled_maps_do(loss, answers, rng):
     expected = [reference.value(loss, answers.rows, scale * x, answers.weights) for scale in scales]
     objective = CPUObjective(answers, loss)
     weights = None if answers.weights is None else 60 * answers.weights / answers.weights.sum()
-    for chosen in (objective.family, objective.loss_argument):
+    for chosen in (objective.shared_argument, objective.loss_argument):
         totals = np.empty(3)
         sums.loss_sums(chosen, rows_of(answers), weights, x, scales, totals)
         np.testing.assert_allclose(totals / 60, expected, rtol=1e-12)
@@ -148,15 +148,15 @@ class LogRatio(Loss):
         return 1.0 / (near + self.offset), -1.0 / (1.0 + far) ** 2
 
 
-@pytest.mark.parametrize("made", [Ratio, LogRatio])
+@pytest.mark.parametrize("kind", [Ratio, LogRatio])
 @pytest.mark.parametrize("size", [0.05, 1.0, 20.0])
 @pytest.mark.parametrize("weighted", [False, True])
-def test_a_loss_without_a_value_in_one_place_has_a_best_scale_all_the_same(made, size, weighted, rng):
+def test_a_loss_without_a_value_in_one_place_has_a_best_scale_all_the_same(kind, size, weighted, rng):
     answers = random_comparisons("triplets", rng, weighted=weighted)
     x = size * rng.standard_normal((12, 3))
-    objective = CPUObjective(answers, made())
+    objective = CPUObjective(answers, kind())
     assert not np.isfinite(objective.collapsed_objective)
-    expected = reference.best_scale(made(), answers.rows, x, SCALES, 0.6, answers.weights)
+    expected = reference.best_scale(kind(), answers.rows, x, SCALES, 0.6, answers.weights)
     assert objective.best_scale(x, SCALES, 0.6) == pytest.approx(expected)
     assert expected < 1.0 or size < 1.0
 
@@ -170,12 +170,10 @@ def test_a_map_that_cannot_be_measured_keeps_its_size(loss, answers, broken, rng
 
 @pytest.mark.parametrize("period", [2, 4, 16, 20])
 def test_the_sample_that_tells_the_size_has_no_period(period):
-    """A file may ask hard and easy questions in turn; the sample sees as many of each as there are."""
-    rows = np.array([[0, period, period + 1]] * 10_240)
-    rows[:, 0] = np.arange(len(rows)) % period  # marks the place within a period
-    sample, _ = CPUObjective(Comparisons.from_triplets(rows), LOSSES["ste"]())._sample
-    counts = np.bincount(sample.table[:, 0], minlength=period)
-    assert len(sample.table) == 1024
+    """A file may alternate between hard and easy questions; the sample has them in the same proportions."""
+    sample = sample_places(10_240, SIZE_SAMPLE)
+    counts = np.bincount(sample % period, minlength=period)
+    assert len(sample) == 1024
     assert counts.max() < 1.5 * counts.mean()
 
 

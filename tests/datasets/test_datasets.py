@@ -1,4 +1,4 @@
-"""closerthan.datasets: the list, and loaders of files that are made up here in the shape of the public ones."""
+"""The list of data sets, and their loaders, tested with small files in the format of the public ones."""
 
 import zipfile
 
@@ -19,7 +19,7 @@ run = CliRunner().invoke
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
-    """An empty folder for data, and no other."""
+    """An empty folder for data; the cache folder is empty too."""
     monkeypatch.setenv("CLOSERTHAN_DATA", str(tmp_path))
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     return tmp_path
@@ -32,7 +32,7 @@ def said(comparisons):
 # ---- the list --------------------------------------------------------------------------------------------------------
 
 
-def test_the_list_is_a_table_that_says_what_is_here(folder):
+def test_the_list_is_a_table_that_shows_which_files_are_on_this_machine(folder):
     sets = ct.datasets.list()
     header, *lines = repr(sets).splitlines()
     assert header.split() == ["name", "answers", "objects", "download", "here", "licence", "what"]
@@ -51,11 +51,11 @@ def test_every_data_set_has_a_licence_a_page_and_pinned_files():
         for file in one.files:
             assert file.address.startswith("https://")
             assert len(bytes.fromhex(file.sha256)) == 32
-            assert file.size is not None or file.vouched is not None  # what we saw, or who says so
+            assert file.size is not None or file.vouched is not None  # our own file, or the publisher's checksum
             assert file.name in str(one)
 
 
-def test_an_unknown_data_set_is_an_error_that_lists_the_known():
+def test_an_unknown_data_set_is_an_error_that_lists_all_names():
     with pytest.raises(ValueError, match="there is no data set 'birds'; known are: eurodist, cars"):
         ct.datasets.list().named("birds")
 
@@ -110,37 +110,37 @@ def test_food_is_read_from_its_archive(folder):
 
 
 def test_the_command_lists_data_sets(folder):
-    done = run(app, ["datasets"], env={"COLUMNS": "80"})
-    assert done.exit_code == 0
-    assert "things" in done.stdout
-    assert "CC BY 4.0" in done.stdout
-    assert max(map(len, done.stdout.splitlines())) <= 80
+    result = run(app, ["datasets"], env={"COLUMNS": "80"})
+    assert result.exit_code == 0
+    assert "things" in result.stdout
+    assert "CC BY 4.0" in result.stdout
+    assert max(map(len, result.stdout.splitlines())) <= 80
 
 
 @made_up
 def test_the_command_gets_a_data_set_and_writes_its_comparisons(folder):
     for file in (REMOTE, NAMES):
         (folder / file.name).write_text(TRIALS if file is REMOTE else "a\nb\nc\nd\ne\n")
-    done = run(app, ["datasets", "get", "things", str(folder / "things.csv")])
-    assert done.exit_code == 0
-    assert "licence: CC0" in done.stdout
-    assert "6 triplets of 5 objects" in done.stdout
+    result = run(app, ["datasets", "get", "things", str(folder / "things.csv")])
+    assert result.exit_code == 0
+    assert "licence: CC0" in result.stdout
+    assert "6 triplets of 5 objects" in result.stdout
     assert len(ct.read_comparisons(folder / "things.csv")) == 6
     assert run(app, ["datasets", "get", "things", str(folder / "things.csv")]).exit_code == 2  # it is there already
 
 
-def test_the_command_without_a_network_ends_in_one_sentence(folder, monkeypatch):
+def test_without_a_network_the_command_ends_with_one_sentence(folder, monkeypatch):
     def urlopen(*_, **__):
         raise OSError("no network")
 
     monkeypatch.setattr("urllib.request.urlopen", urlopen)
-    done = run(app, ["datasets", "get", "cars"])
-    assert done.exit_code == 2
-    assert "cannot be read (no network); download it by other means and save it as" in done.stderr
+    result = run(app, ["datasets", "get", "cars"])
+    assert result.exit_code == 2
+    assert "cannot be read (no network); download it by other means and save it as" in result.stderr
     assert run(app, ["datasets", "get", "birds"]).exit_code == 2
 
 
-def test_whoever_forgets_get_is_told_so():
-    done = run(app, ["datasets", "cars"])
-    assert done.exit_code == 2
-    assert "datasets has no command 'cars'; closerthan datasets get NAME" in done.stderr
+def test_a_data_set_without_get_is_an_error_that_mentions_get():
+    result = run(app, ["datasets", "cars"])
+    assert result.exit_code == 2
+    assert "datasets has no command 'cars'; closerthan datasets get NAME" in result.stderr

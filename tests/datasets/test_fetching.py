@@ -26,18 +26,18 @@ def folder(tmp_path, monkeypatch):
 
 @pytest.fixture
 def downloads(monkeypatch):
-    """What a download would bring, and how often it was asked for."""
-    asked = []
+    """The content of a simulated download, followed by the addresses that were requested."""
+    log = []
 
-    class Answer(io.BytesIO):
+    class Response(io.BytesIO):
         headers: ClassVar = {}
 
     def urlopen(address, **_):
-        asked.append(address)
-        return Answer(asked[0])
+        log.append(address)
+        return Response(log[0])
 
     monkeypatch.setattr(fetching.urllib.request, "urlopen", urlopen)
-    return asked
+    return log
 
 
 def test_a_file_in_the_users_folder_is_not_downloaded(folder, downloads):
@@ -47,7 +47,7 @@ def test_a_file_in_the_users_folder_is_not_downloaded(folder, downloads):
     assert downloads == []
 
 
-def test_a_download_is_checked_and_kept(folder, downloads):
+def test_a_download_is_verified_and_stored(folder, downloads):
     downloads.append(CONTENT)
     assert KNOWN.path().read_bytes() == CONTENT
     assert KNOWN.path() == folder / "some.data"
@@ -61,27 +61,27 @@ def test_a_download_goes_to_the_cache_if_no_folder_is_named(folder, downloads, m
 
 
 def test_a_download_goes_to_the_cache_if_the_folder_cannot_be_written(folder, downloads, monkeypatch):
-    """Not by the folder's permissions: those do not count for the superuser."""
+    """Simulated by an error, since permissions do not apply to the superuser."""
     downloads.append(CONTENT)
     mkdir = Path.mkdir
 
-    def refuse(path, *given, **options):
+    def refuse(path, *arguments, **options):
         if path == folder:
             raise OSError(errno.EROFS, "Read-only file system")
-        mkdir(path, *given, **options)
+        mkdir(path, *arguments, **options)
 
     monkeypatch.setattr(Path, "mkdir", refuse)
     assert KNOWN.path() == folder.parent / "cache" / "closerthan" / "some.data"
 
 
-def test_size_and_licence_are_said_before_a_download(folder, downloads, capsys):
+def test_size_and_licence_are_printed_before_a_download(folder, downloads, capsys):
     downloads.append(CONTENT)
     with pytest.raises(ValueError, match="it ended after"):
         KNOWN._replace(size=4_200_000, licence="CC0").path()
     assert "downloading some.data (4.2 MB; licence: CC0) from https://example.invalid" in capsys.readouterr().err
 
 
-def test_a_real_address_is_read_and_the_servers_size_said(folder, tmp_path, capsys):
+def test_the_size_from_the_server_is_printed(folder, tmp_path, capsys):
     (tmp_path / "source").write_bytes(CONTENT)
     KNOWN._replace(address=(tmp_path / "source").as_uri()).path()
     assert "(9 bytes; licence: not stated)" in capsys.readouterr().err
@@ -89,14 +89,14 @@ def test_a_real_address_is_read_and_the_servers_size_said(folder, tmp_path, caps
 
 
 @pytest.mark.parametrize("vouched", [None, "cblearn"])
-def test_a_download_with_another_checksum_is_refused_and_not_kept(folder, downloads, vouched):
+def test_a_download_with_another_checksum_is_refused_and_discarded(folder, downloads, vouched):
     downloads.append(b"something else")
-    with pytest.raises(ValueError, match="it is not the file that we know"):
+    with pytest.raises(ValueError, match="it is not the expected file"):
         KNOWN._replace(vouched=vouched).path()
     assert list(folder.iterdir()) == []
 
 
-def test_a_download_that_breaks_off_is_not_kept(folder, monkeypatch):
+def test_an_interrupted_download_is_discarded(folder, monkeypatch):
     class Broken:
         headers: ClassVar = {"Content-Length": "100"}
         pieces: ClassVar = [CONTENT]
@@ -118,7 +118,7 @@ def test_a_download_that_breaks_off_is_not_kept(folder, monkeypatch):
     assert list(folder.iterdir()) == []
 
 
-def test_a_download_that_ends_early_says_so(folder, downloads):
+def test_an_incomplete_download_is_a_clear_error(folder, downloads):
     downloads.append(CONTENT[:4])
     with pytest.raises(ValueError, match="it ended after 4 of 9 bytes"):
         KNOWN._replace(size=9).path()
@@ -128,11 +128,11 @@ def test_a_download_that_ends_early_says_so(folder, downloads):
 def test_a_damaged_file_is_an_error_that_says_what_to_do(folder):
     folder.mkdir()
     (folder / "some.data").write_bytes(b"damaged")
-    with pytest.raises(ValueError, match="delete it to have it downloaded again"):
+    with pytest.raises(ValueError, match="delete it, and it will be downloaded again"):
         KNOWN.path()
 
 
-def test_a_local_copy_of_what_we_never_saw_is_read_with_a_warning(folder):
+def test_a_local_copy_with_another_checksum_is_used_with_a_warning_if_others_published_it(folder):
     folder.mkdir()
     (folder / "some.data").write_bytes(b"another version")
     with pytest.warns(UserWarning, match="which cblearn published; it is another version of the file, or damaged"):
@@ -145,7 +145,7 @@ def test_no_network_is_an_error_that_names_the_way_out(monkeypatch):
         raise fetching.urllib.error.URLError("no network")
 
     monkeypatch.setattr(fetching.urllib.request, "urlopen", urlopen)
-    with pytest.raises(ValueError, match="in a folder that the environment variable CLOSERTHAN_DATA names"):
+    with pytest.raises(ValueError, match="in the folder named by the environment variable CLOSERTHAN_DATA"):
         KNOWN.path()
 
 

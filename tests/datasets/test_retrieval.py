@@ -6,7 +6,7 @@ from closerthan.datasets import Labelled, digits, labelled_file, synthetic_class
 from closerthan.metrics import retrieval
 
 
-def test_triplets_name_a_mate_and_a_stranger_and_reach_all_of_them():
+def test_triplets_have_an_object_of_the_same_class_and_one_of_another():
     labels = np.array([2, 0, 1, 0, 2, 1, 1, 0])
     objects = Labelled(np.zeros((8, 1)), labels)
     i, j, k = objects.comparisons(5_000, 0.0, np.random.default_rng(0)).rows.T
@@ -17,13 +17,13 @@ def test_triplets_name_a_mate_and_a_stranger_and_reach_all_of_them():
     assert len(pairs) == 8 * 7
 
 
-def test_the_flipped_share_is_turned_round_exactly():
+def test_exactly_the_requested_fraction_is_reversed():
     labels = np.repeat(np.arange(4), 5)
     rows = Labelled(np.zeros((20, 1)), labels).comparisons(1_000, 0.15, np.random.default_rng(0)).rows
     assert np.mean(labels[rows[:, 0]] != labels[rows[:, 1]]) == 0.15
 
 
-def test_a_split_has_so_many_of_each_class_and_none_twice():
+def test_a_split_has_the_requested_number_of_each_class_and_no_object_twice():
     objects = Labelled(np.arange(60.0)[:, None], np.arange(60) % 3)
     train, test = objects.split(12, 8, np.random.default_rng(0))
     assert np.bincount(train.labels).tolist() == [12, 12, 12]
@@ -49,18 +49,18 @@ def test_digits_have_enough_of_each_class_for_the_experiment():
 
 
 @pytest.mark.parametrize("kind", ["npz", "mat"])
-def test_features_come_from_a_users_file(tmp_path, kind):
+def test_features_are_read_from_a_file(tmp_path, kind):
     features, labels = np.eye(4), np.array([3, 3, 5, 5])
     path = tmp_path / f"images.{kind}"
     (np.savez if kind == "npz" else lambda where, **arrays: savemat(where, arrays))(
         path, features=features, labels=labels
     )
-    found = labelled_file(path)
-    np.testing.assert_array_equal(found.features, features)
-    np.testing.assert_array_equal(found.labels, labels)
+    objects = labelled_file(path)
+    np.testing.assert_array_equal(objects.features, features)
+    np.testing.assert_array_equal(objects.labels, labels)
 
 
-def test_a_file_without_labels_says_what_it_holds(tmp_path):
+def test_a_file_without_labels_is_an_error_that_lists_its_arrays(tmp_path):
     np.savez(tmp_path / "images.npz", features=np.eye(2), classes=[0, 1])
     with pytest.raises(ValueError, match="holds classes, features; it must hold the arrays 'features' and 'labels'"):
         labelled_file(tmp_path / "images.npz")

@@ -1,4 +1,4 @@
-"""Simulated answers: the noise is what its name says."""
+"""Simulated answers follow their noise model."""
 
 import numpy as np
 import pytest
@@ -19,7 +19,7 @@ def test_without_noise_all_answers_are_right(kind):
     assert all(len(set(row)) == len(row) for row in answers.rows.tolist())
 
 
-def test_flipped_answers_are_a_share(kind):
+def test_the_requested_fraction_of_answers_is_flipped(kind):
     answers = simulated(POINTS, 20_000, noise="flip", level=0.3, quadruplets=kind == "quadruplets", seed=1)
     assert ct.triplet_error(answers, POINTS) == pytest.approx(0.3, abs=0.015)
 
@@ -33,14 +33,14 @@ def test_the_noise_of_a_loss_is_its_likelihood(noise, rng):
     assert np.allclose(NOISES[noise](near, far, 0.0, 3), expected)
 
 
-def test_errors_of_distance_are_normal(rng):
+def test_perceived_distances_have_normal_errors(rng):
     near, far = np.array([1.0]), np.array([4.0])
-    seen = rng.normal(1.0, 0.5, 200_000) > rng.normal(2.0, 0.5, 200_000)
-    assert NOISES["distance"](near, far, 0.5, 2)[0] == pytest.approx(seen.mean(), abs=0.003)
+    wrong = rng.normal(1.0, 0.5, 200_000) > rng.normal(2.0, 0.5, 200_000)
+    assert NOISES["distance"](near, far, 0.5, 2)[0] == pytest.approx(wrong.mean(), abs=0.003)
 
 
 @pytest.mark.parametrize("scale", [0.1, 10.0])
-def test_the_level_of_errors_of_distance_is_relative_to_the_root_mean_square_distance(scale):
+def test_the_level_of_distance_noise_is_relative_to_the_root_mean_square_distance(scale):
     points = scale * POINTS
     answers = simulated(points, 40_000, noise="distance", level=0.3, seed=4)
     standard_deviation = 0.3 * np.sqrt(np.mean(pdist(points) ** 2))
@@ -49,7 +49,7 @@ def test_the_level_of_errors_of_distance_is_relative_to_the_root_mean_square_dis
     assert (near > far).mean() == pytest.approx(chance.mean(), abs=0.01)
 
 
-def test_close_calls_are_got_wrong_more_often():
+def test_close_comparisons_are_wrong_more_often():
     answers = simulated(POINTS, 20_000, noise="distance", level=0.2, seed=2)
     margins = ct.metrics.margins(answers, POINTS)
     wrong = margins < 0
@@ -57,7 +57,7 @@ def test_close_calls_are_got_wrong_more_often():
     assert np.abs(margins[wrong]).mean() < 0.5 * np.abs(margins[~wrong]).mean()
 
 
-def test_answers_to_test_with_are_never_flipped():
+def test_test_answers_are_never_flipped():
     data = ct.datasets.synthetic(20, 2, 5_000, 5_000, flipped=0.3, seed=0)
     assert ct.triplet_error(data.train, data.points) == pytest.approx(0.3, abs=0.03)
     assert ct.triplet_error(data.test, data.points) == 0
@@ -79,6 +79,6 @@ def test_the_same_seed_gives_the_same_answers():
         ({"points": [[np.nan]] * 5}, "points must be a table of finite numbers, one row per object"),
     ],
 )
-def test_nonsense_is_an_error(options, message):
+def test_invalid_arguments_are_errors(options, message):
     with pytest.raises(ValueError, match=message):
         simulated(**{"points": POINTS, "n_answers": 10, **options})

@@ -1,7 +1,6 @@
 """Blocks of dependent trials: they are found in files, and held out whole."""
 
 import csv
-import dataclasses
 import pickle
 
 import numpy as np
@@ -13,6 +12,7 @@ from closerthan.cli import app
 from closerthan.comparisons import StoredComparisons
 from closerthan.comparisons.chains import find_chains
 from closerthan.evaluate.cross_validation import folds
+from closerthan.files.meaning.reading import Reading
 from closerthan.files.stored.large import Portion, read_large
 from closerthan.fit.checkpoint import fingerprint
 from closerthan.metrics import effective_number
@@ -145,7 +145,7 @@ class TestHoldingOut:
     @pytest.mark.slow
     def test_own_maps_do_not_look_better_because_neighbouring_rows_are_alike(self):
         answers = chained(6, 8, 3)
-        by_rows = dataclasses.replace(answers, blocks=None)
+        by_rows = answers.replace(blocks=None)
         how = {"loss": "ste", "most_groups": 2, "seed": 0}
         easy, fair = (ct.group_people(one, **how).tests[-1] for one in (by_rows, answers))
         assert easy.error - easy.one_map_error < fair.error - fair.one_map_error - 0.03
@@ -245,7 +245,7 @@ class TestFiles:
         assert off.comparisons.blocks is None
         assert off.summary.notes == ()
         empty = write(tmp_path / "b.csv", rows, participant=people, part=["", *blocks[1:]])
-        with pytest.raises(ValueError, match="which block it is from, 'part', is empty"):
+        with pytest.raises(ValueError, match="the block identifier in 'part' is empty"):
             ct.files.read_answers(empty, columns={"block": "part"})
 
     @pytest.mark.parametrize("ending", ["csv", "jsonl", "parquet", "npz", "mat"])
@@ -261,8 +261,7 @@ class TestFiles:
     def test_blocks_of_a_large_file_stay_on_disk_and_are_held_out_whole(self, tmp_path):
         answers = chained(5, 6, 0)
         ct.files.write_comparisons(answers, tmp_path / "a.parquet")
-        asked = {"kind": None, "numbering": None, "names": None, "n_objects": None}
-        large, summary = read_large(tmp_path / "a.parquet", asked, None, Portion(large_from=0, block=50))
+        large, summary = read_large(tmp_path / "a.parquet", Reading(), Portion(large_from=0, block=50))
         assert isinstance(large, StoredComparisons)
         assert summary.columns["block"] == "split_block"
         assert large.blocks.tolist() == answers.blocks.tolist()

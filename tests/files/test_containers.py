@@ -67,7 +67,7 @@ def test_an_error_names_the_file_in_the_archive_and_its_line(zipped):
 
 def test_of_several_tables_one_is_chosen_by_name(zipped):
     path = zipped(**{"x/a.csv": TEXT, "x/b.csv": "anchor,near,far\nx,y,z\n"})
-    with pytest.raises(ValueError, match=r"has 2 tables in it: x/a\.csv, x/b\.csv; choose one by its name, such"):
+    with pytest.raises(ValueError, match=r"contains 2 tables: x/a\.csv, x/b\.csv; choose one by its name, such"):
         read_answers(path)
     for name in ("b.csv", "x/b.csv"):
         assert said(read_comparisons(path, variable=name)) == [("x", "y", "z")]
@@ -78,7 +78,7 @@ def test_of_several_tables_one_is_chosen_by_name(zipped):
 @pytest.mark.parametrize(
     ("files", "problem"),
     [
-        ({}, "has no table in it: it holds nothing"),
+        ({}, "contains no table; it holds nothing"),
         ({"README.md": "x"}, r"it holds README\.md; expected one that ends in \.csv"),
         ({"a.npz": b"PK"}, r"a\.npz cannot be read inside an archive; unpack it first"),
         ({"a.csv": ""}, "is empty"),
@@ -173,7 +173,7 @@ def test_lists_in_cells_are_read(written, monkeypatch, lists, more, large):
     assert said(answers.comparisons) == [("a", "b", "c"), ("a", "b", "d"), ("a", "c", "d"), ("b", "a", "c")]
     assert answers.summary.kind == "rank"
     assert answers.comparisons.lines.tolist() == [2, 2, 2, 3]
-    assert "the cells in 'ranking' are lists, and read as numbered columns" in answers.summary.notes
+    assert "the cells in 'ranking' are lists and are read as numbered columns" in answers.summary.notes
 
 
 def test_options_in_a_list_are_what_was_shown(written):

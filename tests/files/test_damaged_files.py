@@ -340,7 +340,7 @@ def test_a_delimiter_is_one_character(written, delimiter):
 
 @pytest.mark.parametrize("encoding", ["undefined", "no\0thing", "hex", "klingon"])
 def test_an_encoding_that_decodes_nothing_is_an_error(written, encoding):
-    refused("which is not known", written("anchor,near,far\na,b,c\n"), encoding=encoding)
+    refused("which is unknown", written("anchor,near,far\na,b,c\n"), encoding=encoding)
 
 
 def test_utf_16_without_its_beginning_is_an_error(written):
@@ -368,7 +368,7 @@ def test_an_error_repeats_only_the_beginning_of_a_long_cell(written):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("0,1,2\n1,2,1000000000\n", "object 1000000000 would make a map of 1,000,000,001 objects.*numbering"),
+        ("0,1,2\n1,2,1000000000\n", "object 1000000000 implies a map of 1,000,000,001 objects.*numbering"),
         ("0,1,2\n1,2," + "9" * 19 + "\n", "is not a whole number"),
         ("0,1,2\n1,2," + "9" * 5000 + "\n", "is not a whole number"),
     ],
@@ -383,7 +383,7 @@ def test_numbers_that_are_names_are_not_counted(written, text, message):
     ("content", "message"),
     [
         ('{"anchor": ' + "9" * 5000 + ', "near": 1, "far": 2}', r"line 1 .*it is not JSON"),
-        ('{"anchor": "\\ud800", "near": 1, "far": 2}', "which is no character"),
+        ('{"anchor": "\\ud800", "near": 1, "far": 2}', "which is not a character"),
         ("[" * 100_000, "it is not JSON"),
         ("{}\n{}", "its lines are empty"),
         ('{"anchor": 1, "near": 2, "far": {"' + "x" * 9000 + '": ["y"]}}', "expected a name or a number"),
@@ -432,8 +432,8 @@ def test_an_object_that_a_long_list_has_twice_is_found(written):
 
 
 def test_more_comparisons_than_can_be_are_an_error_before_they_are_made(written, monkeypatch):
-    monkeypatch.setattr("closerthan.files.meaning.questions.MOST", 2)
-    refused("4 comparisons follow from these answers", written(TEXTS["rank.csv"]))
+    monkeypatch.setattr("closerthan.files.meaning.interpretation.MOST", 2)
+    refused("these answers imply 4 comparisons", written(TEXTS["rank.csv"]))
 
 
 # ---- arrays ----------------------------------------------------------------------------------------------------------
@@ -457,7 +457,7 @@ def packed(**members: bytes) -> bytes:
 def test_a_header_that_promises_more_than_there_is_asks_for_no_memory(written, shape):
     content = header_of(shape) + bytes(24)
     for path in (written(content, "a.npy"), written(packed(triplets=content), "a.npz")):
-        refused(r"its header promises [\d,]+ bytes of numbers, but 24 are there", path)
+        refused(r"its header declares [\d,]+ bytes of numbers, but it has 24", path)
 
 
 def test_an_archive_that_unpacks_to_far_more_than_its_size_is_not_unpacked(written, monkeypatch):
@@ -471,7 +471,7 @@ def test_an_archive_that_unpacks_to_far_more_than_its_size_is_not_unpacked(writt
 def test_what_a_file_says_about_its_objects_is_not_believed_blindly(tmp_path, name, value):
     settings = {"n_objects": 3, "numbering": "0-based", name: value}
     np.savez(tmp_path / "a.npz", triplets=[[0, 1, 2], [1, 2, 0]], **settings)
-    refused("objects, of which 3 occur|makes no sense|unknown numbering", tmp_path / "a.npz")
+    refused("objects, of which 3 occur|which is invalid|unknown numbering", tmp_path / "a.npz")
 
 
 def test_a_large_number_of_objects_can_be_confirmed(tmp_path):

@@ -142,7 +142,7 @@ def test_answers_of_next(written, old, indent):
     assert answers.comparisons.sides.tolist() == SIDES
     assert answers.comparisons.times.tolist() == [1.5] * 3
     assert "JSON, an export of NEXT" in str(answers.summary)
-    assert "1 queries were not answered, and are left out" in str(answers.summary)
+    assert "1 queries were not answered and are left out" in str(answers.summary)
 
 
 def test_next_packs_its_answers(tmp_path):
@@ -303,7 +303,7 @@ def test_a_list_on_each_line_is_one_persons(written):
     answers = read_answers(written("\n".join(map(json.dumps, TRIALS.values())), "results.json"))
     assert said(answers) == EXPECTED
     assert answers.participants.tolist() == [1, 2, 2]
-    assert "each of the 2 lists is taken as one person's" in str(answers.summary)
+    assert "each of the 2 lists is taken as the answers of one person" in str(answers.summary)
 
 
 def test_a_person_on_each_line(written):

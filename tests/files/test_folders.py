@@ -42,13 +42,13 @@ def test_files_of_jspsych_are_one_set_of_people_called_like_their_files(folder, 
     assert answers.summary.dropped == {"other_screens": 4}
     assert "2 files: " in str(answers.summary)
     assert "an export of jsPsych" in str(answers.summary)
-    assert "called like the file" in str(answers.summary)
+    assert "named like the file" in str(answers.summary)
 
 
 def test_who_is_named_in_a_file_keeps_that_name(folder):
     answers = read_answers(folder(a_csv=screens(JSPSYCH[:1], subject="s1"), b_csv=screens(JSPSYCH[1:], subject="s2")))
     assert answers.participants.tolist() == ["s1", "s2", "s2"]
-    assert "called like the file" not in str(answers.summary)
+    assert "named like the file" not in str(answers.summary)
 
 
 def test_people_may_have_seen_different_numbers_of_options_or_nothing_at_all(folder):
@@ -109,9 +109,12 @@ def test_files_that_closerthan_wrote_agree_about_their_objects(tmp_path):
 @pytest.mark.parametrize(
     ("files", "message"),
     [
-        ({"a_csv": TRIPLETS, "b_json": "[]"}, r"files of different kinds \(1 .csv, 1 .json\)"),
+        ({"a_csv": TRIPLETS, "b_json": "[]"}, r"files of different formats \(1 .csv, 1 .json\)"),
         ({"a_csv": screens(JSPSYCH), "b_csv": psychopy(PSYCHOPY)}, "a.csv is an export of jsPsych and b.csv is an exp"),
-        ({"a_csv": TRIPLETS, "b_csv": screens(JSPSYCH)}, "a.csv is of no tool that is known and b.csv is an export"),
+        (
+            {"a_csv": TRIPLETS, "b_csv": screens(JSPSYCH)},
+            "a.csv is not an export of a supported tool and b.csv is an export",
+        ),
         (
             {"a_csv": TRIPLETS, "b_csv": "name,age,sex\np1,30,f\n"},
             "a.csv has the columns 'anchor', 'near', 'far', and b.csv",
@@ -123,7 +126,7 @@ def test_files_that_closerthan_wrote_agree_about_their_objects(tmp_path):
             {"a_csv": TRIPLETS, "b_csv": TRIPLETS.replace("near", "Near")},
             "b.csv has the columns 'anchor', 'Near', 'far'",
         ),
-        ({"cat_png": "x", "dog_png": "x"}, "holds 2 files such as cat.png, which are no answers"),
+        ({"cat_png": "x", "dog_png": "x"}, "holds 2 files such as cat.png, which are not answers"),
         ({"map_csv": "name,x1\nant,1\n"}, "is the folder of a fit"),
     ],
 )

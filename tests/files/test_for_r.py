@@ -32,7 +32,7 @@ def test_triplet_tools_gets_its_columns(answers, tmp_path):
     }  # fmt: skip
     assert (second["rt"], second["Left"], second["Right"]) == ("", "bee, or wasp", "cat")
     assert third["Left"] == third["Answer"] == "cat"
-    assert notes == ["where the sides are not known, the near object is written as the left one"]
+    assert notes == ["the near object is written as the left one if its side is unknown"]
 
 
 def test_what_is_written_for_triplet_tools_is_read_as_the_same(answers, tmp_path):
@@ -58,7 +58,7 @@ def test_objects_are_numbered_by_the_alphabet_among_those_that_occur(tmp_path):
 
 
 def test_triplet_tools_knows_no_quadruplets(tmp_path):
-    with pytest.raises(ValueError, match="knows triplets alone"):
+    with pytest.raises(ValueError, match="supports only triplets"):
         write_for("tripletTools", ct.Comparisons.from_quadruplets([[0, 1, 2, 3]]), tmp_path / "a.csv")
     assert list(tmp_path.iterdir()) == []
 
@@ -79,7 +79,7 @@ def test_quadruplets_for_loe_stay_what_they_are(tmp_path):
 
 
 @pytest.mark.parametrize(("program", "name", "problem"), [
-    ("smacof", "a.csv", "unknown program 'smacof'; known are: tripletTools, loe"),
+    ("smacof", "a.csv", "unknown program 'smacof'; choose one of: tripletTools, loe"),
     ("loe", "a.parquet", r"for loe, comparisons are written as \.csv"),
 ])  # fmt: skip
 def test_another_program_or_ending_is_an_error(answers, tmp_path, program, name, problem):

@@ -9,7 +9,8 @@ import closerthan as ct
 from closerthan.comparisons import StoredComparisons, on_disk
 from closerthan.comparisons.on_disk import FileRows
 from closerthan.files import read_answers
-from closerthan.files.formats.parquet import opened_parquet
+from closerthan.files.formats.parquet import open_parquet
+from closerthan.files.meaning.reading import Reading
 from closerthan.files.stored.large import Portion, read_large
 from closerthan.files.stored.row_columns import RowColumns
 
@@ -90,7 +91,6 @@ def test_a_parquet_file_that_closerthan_wrote_keeps_its_objects(usual, tmp_path)
     same(read_answers(tmp_path / "a.parquet"), usual(tmp_path / "a.parquet"))
 
 
-ASKED = dict.fromkeys(("kind", "numbering", "names", "n_objects"))
 FEW_AT_A_TIME = Portion(large_from=1, block=6)
 WEIGHT = np.arange(len(ROWS)) % 4 / 2
 PEOPLE = np.array(["eve", "ann", None, "bob", "ann"])[np.arange(len(ROWS)) // 2 % 5]
@@ -120,7 +120,7 @@ def with_columns(tmp_path, **columns):
 )
 def test_what_belongs_to_rows_is_read_as_usual_and_stays_on_disk(columns, tmp_path):
     path = with_columns(tmp_path, **columns)
-    found, summary = read_large(path, ASKED, None, FEW_AT_A_TIME)
+    found, summary = read_large(path, Reading(), FEW_AT_A_TIME)
     expected = read_answers(path)
     for name in ("rows", "weights", "answers", "people"):
         here, there = getattr(found, name), getattr(expected.comparisons, name)
@@ -157,7 +157,7 @@ NEAREST = {f"shown_{place}": SEVEN[(np.arange(20) + place) % 7] for place in ran
 )
 def test_every_kind_of_question_is_read_batch_by_batch(columns, tmp_path):
     parquet.write_table(pyarrow.table(columns), tmp_path / "a.parquet", row_group_size=7)
-    large = read_large(tmp_path / "a.parquet", ASKED, None, FEW_AT_A_TIME)
+    large = read_large(tmp_path / "a.parquet", Reading(), FEW_AT_A_TIME)
     expected = read_answers(tmp_path / "a.parquet")
     if "odd" in columns and columns["odd"].dtype.kind == "i":
         assert large is None  # whether these are objects or places, some rows alone cannot tell
@@ -175,7 +175,7 @@ def test_an_answer_of_a_list_that_ends_early_is_left_to_the_usual_reader(tmp_pat
     rows = {"anchor": [0, 1, 2], "rank_1": [1, 2, 3], "rank_2": [2, 3, 4], "rank_3": [3, 4, None]}
     parquet.write_table(pyarrow.table(rows), tmp_path / "a.parquet")
     assert len(read_answers(tmp_path / "a.parquet").comparisons) == 7
-    assert read_large(tmp_path / "a.parquet", ASKED, None, FEW_AT_A_TIME) is None
+    assert read_large(tmp_path / "a.parquet", Reading(), FEW_AT_A_TIME) is None
 
 
 @pytest.mark.parametrize(
@@ -188,30 +188,28 @@ def test_an_answer_of_a_list_that_ends_early_is_left_to_the_usual_reader(tmp_pat
     ids=lambda columns: "-".join(columns),
 )
 def test_what_cannot_be_told_in_blocks_is_left_to_the_usual_reader(columns, tmp_path):
-    assert read_large(with_columns(tmp_path, **columns), ASKED, None, FEW_AT_A_TIME) is None
+    assert read_large(with_columns(tmp_path, **columns), Reading(), FEW_AT_A_TIME) is None
 
 
 @pytest.mark.parametrize(
     ("columns", "message"),
     [
         ({"weight": [*WEIGHT[:-4], None, 1, 1, 1]}, r"a\.parquet, row 16: the weight in 'weight' is empty"),
-        ({"weight": [*WEIGHT[:-4], -2.0, 1, 1, 1]}, r"row 16: the weight in 'weight' is -2; weights are finite"),
+        ({"weight": [*WEIGHT[:-4], -2.0, 1, 1, 1]}, r"row 16: the weight in 'weight' is -2; weights must be finite"),
         ({"weight": 0 * WEIGHT}, "all weights are zero"),
-        ({"answer_id": [*TRIAL[:-1].tolist(), None]}, r"row 19: which answer it is from, 'answer_id', is empty"),
+        ({"answer_id": [*TRIAL[:-1].tolist(), None]}, r"row 19: the answer identifier in 'answer_id' is empty"),
     ],
 )
 def test_a_bad_cell_beside_the_objects_is_an_error_that_names_the_row(columns, message, tmp_path):
     with pytest.raises(ValueError, match=message):
-        read_large(with_columns(tmp_path, **columns), ASKED, None, FEW_AT_A_TIME)
+        read_large(with_columns(tmp_path, **columns), Reading(), FEW_AT_A_TIME)
 
 
 def test_row_groups_that_were_read_are_not_kept(tmp_path):
     cells = np.random.default_rng(0).integers(1 << 30, size=(400_000, 3), dtype=np.int32)
     parquet.write_table(table(cells), tmp_path / "a.parquet", row_group_size=20_000)  # of 0.3 MB
     before = pyarrow.total_allocated_bytes()
-    held = [
-        pyarrow.total_allocated_bytes() - before for _ in opened_parquet(tmp_path / "a.parquet").iter_batches(20_000)
-    ]
+    held = [pyarrow.total_allocated_bytes() - before for _ in open_parquet(tmp_path / "a.parquet").iter_batches(20_000)]
     assert max(held) < 3_000_000  # all of them are 6.4 MB
 
 

@@ -28,13 +28,13 @@ def test_a_file_that_ends_the_reader_is_an_error_of_one_sentence(path):
 )
 def test_a_reader_that_dies_is_an_error_of_one_sentence(path, monkeypatch, program):
     monkeypatch.setattr(second_process, "_PROGRAM", program)
-    with pytest.raises(ValueError, match=r"a\.mat cannot be read as a MATLAB file: .* ended with code"):
+    with pytest.raises(ValueError, match=r"a\.mat cannot be read as a MATLAB file: .* exited with code"):
         read_answers(path)
 
 
 def test_a_reader_that_does_not_come_back_is_ended(path, monkeypatch):
     monkeypatch.setattr(second_process, "_PROGRAM", "import threading; threading.Event().wait()")
-    monkeypatch.setattr(second_process, "_PATIENCE", 0.2)
+    monkeypatch.setattr(second_process, "_TIMEOUT", 0.2)
     with pytest.raises(ValueError, match=r"a\.mat cannot be read as a MATLAB file: reading it took longer"):
         read_answers(path)
 
@@ -77,5 +77,5 @@ def test_no_other_file_is_read(tmp_path, way):
             outside = file.create_dataset("inner/outside", (3, 1), "i4", external=[(str(numbers), 0, 12)])
             cells = file.create_dataset("answers", (3, 1), dtype=h5py.ref_dtype)
             cells[:, 0] = [outside.ref] * 3
-    with pytest.raises(ValueError, match=r"a\.mat: .* no other file is read"):
+    with pytest.raises(ValueError, match=r"a\.mat: .* other files are not read"):
         read_answers(path)

@@ -70,11 +70,11 @@ def test_answers_that_pack_well_are_read(tmp_path):
 def test_the_limit_is_by_size_and_by_ratio(tmp_path):
     path = tmp_path / "a.csv.gz"
     path.write_bytes(bomb(LINES["csv"], 2))
-    opening.check_unpacked_size(path)
+    opening.check_decompressed_size(path)
     with pytest.raises(ValueError, match="more than 200 times its size"):
-        opening.check_unpacked_size(path, floor=MEGABYTE)
+        opening.check_decompressed_size(path, floor=MEGABYTE)
     path.write_bytes(gzip.compress(b"".join(b"%d,%d,%d\n" % (n, n * n, n**3) for n in range(100_000))))
-    opening.check_unpacked_size(path, floor=1)
+    opening.check_decompressed_size(path, floor=1)
 
 
 @pytest.mark.parametrize(
@@ -97,9 +97,9 @@ def test_a_line_without_end_is_an_error_that_names_it(tmp_path, kind, content, i
 
 
 def test_running_out_of_memory_names_the_file():
-    @opening.naming_the_file
+    @opening.name_file_in_errors
     def read(path):
         raise MemoryError
 
-    with pytest.raises(MemoryError, match=r"answers\.csv takes more memory than there is; leave out columns"):
+    with pytest.raises(MemoryError, match=r"answers\.csv needs more memory than is available; leave out columns"):
         read("answers.csv")

@@ -105,7 +105,7 @@ def test_the_outcome_of_a_trial_dataset_says_which_were_chosen(saved):
 @pytest.mark.parametrize(
     ("changed", "problem"),
     [
-        ({"content/class_name": "RateSimilarity"}, "trials of psiz called RateSimilarity"),
+        ({"content/class_name": "RateSimilarity"}, "trials of psiz of type RateSimilarity"),
         ({"outcome/class_name": "Continuous"}, "without answers: their outcome is Continuous"),
         ({"outcome/index": None, "outcome/class_name": None}, "without answers: their outcome is None"),
         ({"outcome/index": np.array([[12, 1], [0, 0]])}, "trial 0: the outcome is number 12 of the rankings of 2 of 4"),
@@ -121,12 +121,12 @@ def test_a_trial_dataset_that_says_no_comparisons_is_an_error(saved, changed, pr
 @pytest.mark.parametrize(
     ("changed", "problem"),
     [
-        ({"stimulus_set": None}, r"holds agent_id \(3,\), .* those are read that psiz saves as RankObservations"),
+        ({"stimulus_set": None}, r"holds agent_id \(3,\), .* those that psiz saves as RankObservations"),
         ({"stimulus_set": SHOWN[:, 0]}, "holds .*stimulus_set"),
         ({"n_select": np.array([2, 3, 2])}, "trial 1: 3 of 3 objects are chosen; expected a query"),
         ({"n_select": np.array([2, 1])}, "n_select has 2 values; expected a finite number for each of 3 trials"),
         ({"rt_ms": np.array([1.0, np.nan, 2.0])}, "rt_ms has 3 values; expected a finite number"),
-        ({"rating": np.ones(3)}, "ratings of psiz, which are no comparisons"),
+        ({"rating": np.ones(3)}, "ratings of psiz, which are not comparisons"),
         ({"stimulus_set": SHOWN - 6}, "trial 0: 2 of 0 objects are chosen"),
     ],
 )
@@ -146,7 +146,7 @@ def test_a_dataset_that_was_never_written_asks_for_no_memory(tmp_path):
 def test_no_other_file_is_read(tmp_path, saved):
     with h5py.File(tmp_path / "a.h5", "w") as file:
         file["stimulus_set"] = h5py.ExternalLink(str(saved()), "/stimulus_set")
-    with pytest.raises(ValueError, match="no other file is read"):
+    with pytest.raises(ValueError, match="other files are not read"):
         read_answers(tmp_path / "a.h5")
 
 

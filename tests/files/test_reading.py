@@ -16,8 +16,8 @@ import closerthan as ct
 from closerthan.comparisons.column_names import ALIASES, NUMBERED
 from closerthan.files import read_answers, read_comparisons
 from closerthan.files.meaning.columns import KINDS
-from closerthan.files.meaning.numbering import numbered
-from closerthan.files.meaning.questions import RULES
+from closerthan.files.meaning.interpretation import RULES
+from closerthan.files.meaning.numbering import number_objects
 from closerthan.files.meaning.summary import repeated_and_contradictory
 
 DATA = os.environ.get("CLOSERTHAN_DATA")
@@ -126,7 +126,7 @@ def test_a_quotation_mark_in_a_column_that_is_not_used_swallows_nothing(written,
 def test_a_plain_large_file_is_read_by_pyarrow(written, monkeypatch):
     pytest.importorskip("pyarrow")
     monkeypatch.setattr("closerthan.files.formats.text._LARGE", 0)
-    monkeypatch.setattr("closerthan.files.formats.text.TextTable._read_carefully", None)
+    monkeypatch.setattr("closerthan.files.formats.text.TextTable._read_by_line", None)
     assert said(read_answers(written('anchor,near,far,weight\na,"b",c,1\n\n'))) == [("a", "b", "c")]
 
 
@@ -254,7 +254,7 @@ def test_columns_named_by_the_user_win(written):
     [
         ({"anchor": "zebra"}, r"has no column 'zebra' \(for 'anchor'\); its columns are 'anchor', 'near', 'far'"),
         ({"anchor": 7}, "has no column at position 7 .*counted from 0"),
-        ({"hero": "near"}, "columns has the role 'hero'; known are: anchor"),
+        ({"hero": "near"}, "columns has the role 'hero'; choose one of: anchor"),
     ],
 )
 def test_columns_that_do_not_exist_are_errors(written, columns, problem):
@@ -359,7 +359,7 @@ def test_odd_one_out_gives_two_triplets(written):
 def test_odd_one_out_without_an_answer_column_takes_the_last_and_says_so(written):
     answers = read_answers(written("0 1 2\n2 1 0\n", "things.txt"), kind="odd-one-out")
     assert answers.comparisons.rows.tolist() == [[0, 1, 2], [1, 0, 2], [2, 1, 0], [1, 2, 0]]
-    assert any("the last one of each row" in note for note in answers.summary.notes)
+    assert any("the last item of each row" in note for note in answers.summary.notes)
 
 
 def test_most_central_gives_two_triplets(written):
@@ -369,7 +369,7 @@ def test_most_central_gives_two_triplets(written):
 
 def test_three_stimuli_and_a_selected_one_need_the_kind(written):
     path = written("stim_0,stim_1,stim_2,selected\na,b,c,2\na,b,c,0\n")
-    with pytest.raises(ValueError, match="pass kind= one of: triplet, odd-one-out, most-central"):
+    with pytest.raises(ValueError, match="pass kind= with one of: triplet, odd-one-out, most-central"):
         read_answers(path)
     odd = read_answers(path, kind="odd-one-out")
     assert said(odd) == [("a", "b", "c"), ("b", "a", "c"), ("b", "c", "a"), ("c", "b", "a")]
@@ -386,7 +386,7 @@ def test_places_that_may_be_counted_from_0_or_1_are_an_error(written):
 def test_answers_that_may_be_objects_or_places_are_objects_and_that_is_said(written):
     answers = read_answers(written("item_1,item_2,item_3,odd\n1,2,3,1\n2,3,4,3\n"))
     assert said(answers) == [("2", "3", "1"), ("3", "2", "1"), ("2", "4", "3"), ("4", "2", "3")]
-    assert any("taken to be objects, but they could be places" in note for note in answers.summary.notes)
+    assert any("taken to be objects, but they could also be positions" in note for note in answers.summary.notes)
 
 
 def test_a_number_of_items_that_makes_no_sense_is_an_error(written):
@@ -430,7 +430,7 @@ def test_a_chosen_place_without_an_object_is_an_error_that_shows_the_line(writte
 
 
 def test_an_unknown_kind_is_an_error(written):
-    with pytest.raises(ValueError, match="unknown kind 'tuple'; known are: triplet, quadruplet"):
+    with pytest.raises(ValueError, match="unknown kind 'tuple'; choose one of: triplet, quadruplet"):
         read_answers(written("anchor,near,far\na,b,c\n"), kind="tuple")
 
 
@@ -680,7 +680,7 @@ def test_npz_tables_vectors_and_choices(tmp_path):
     np.savez(path, mine=rows, weights=np.array([1.0, 3.0]), note=np.array("hello"))
     assert read_comparisons(path).weights.tolist() == [1.0, 3.0]
     np.savez(path, mine=rows, yours=rows[::-1])
-    with pytest.raises(ValueError, match=r"holds mine \(2, 3\), yours \(2, 3\): which one"):
+    with pytest.raises(ValueError, match=r"holds mine \(2, 3\), yours \(2, 3\); expected one table"):
         read_comparisons(path)
     assert read_comparisons(path, variable="yours").rows.tolist() == rows[::-1].tolist()
     with pytest.raises(ValueError, match="has no variable 'theirs'"):
@@ -838,22 +838,22 @@ def test_an_answer_that_is_dropped_for_two_reasons_is_counted_once(written):
     ],
 )
 def test_numbers_are_names_if_more_than_half_of_them_are_unused(labels, numbering):
-    assert numbered(list(labels)).numbering == numbering
+    assert number_objects(list(labels)).numbering == numbering
 
 
 def test_numbers_fit_in_32_bits_with_one_to_spare():
-    assert numbered([str(2**31 - 2)], "0-based", n_objects=2**31 - 1).numbers.tolist() == [2**31 - 2]
+    assert number_objects([str(2**31 - 2)], "0-based", n_objects=2**31 - 1).numbers.tolist() == [2**31 - 2]
     for label, first in ((2**31 - 1, "0-based"), (2**31, "1-based")):
         with pytest.raises(ValueError, match=f"object {label} is too large for a number"):
-            numbered([str(label)], first)
+            number_objects([str(label)], first)
 
 
 def test_the_largest_number_of_counted_objects():
-    assert numbered(["2"], "0-based", n_objects=3).numbers.tolist() == [2]
-    assert numbered(["3"], "1-based", n_objects=3).numbers.tolist() == [2]
+    assert number_objects(["2"], "0-based", n_objects=3).numbers.tolist() == [2]
+    assert number_objects(["3"], "1-based", n_objects=3).numbers.tolist() == [2]
     for label, first in (("3", "0-based"), ("4", "1-based")):
         with pytest.raises(ValueError, match=f"object {label} is too large for 3 objects"):
-            numbered([label], first, n_objects=3)
+            number_objects([label], first, n_objects=3)
 
 
 def test_an_object_that_is_chosen_twice_is_refused_or_dropped(written):

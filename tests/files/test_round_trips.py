@@ -8,13 +8,14 @@ from hypothesis.extra.numpy import arrays
 
 import closerthan as ct
 from closerthan.files import read_comparisons, read_map, write_comparisons, write_map
+from closerthan.files.formats.tables import MISSING
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*occur in no comparison:UserWarning")
 quick = settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 NAMES = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=6)
 # What a text file keeps: see the error for the others.
-PLAIN_NAMES = NAMES.map(str.strip).filter(lambda name: name not in ct.files.tables.MISSING and "\0" not in name)
+PLAIN_NAMES = NAMES.map(str.strip).filter(lambda name: name not in MISSING and "\0" not in name)
 
 
 @pytest.fixture(autouse=True)
@@ -43,9 +44,7 @@ def comparisons(draw, names):
     if names is not None:
         number = st.lists(st.integers(0, 3), min_size=len(rows), max_size=len(rows))
         sources["answers"] = draw(st.none() | number)
-        people = st.lists(
-            st.just("") | names.filter(lambda name: name not in ct.files.tables.MISSING), min_size=4, max_size=4
-        )
+        people = st.lists(st.just("") | names.filter(lambda name: name not in MISSING), min_size=4, max_size=4)
         if (which := draw(st.none() | number)) is not None:
             sources["people"] = [people_names[one] for people_names in [draw(people)] for one in which]
         seconds = st.lists(st.just(float("nan")) | st.floats(0, 1e6), min_size=len(rows), max_size=len(rows))
@@ -180,7 +179,7 @@ def test_an_answer_column_says_which_rows_are_one_answer(tmp_path):
     file = tmp_path / "a.csv"
     file.write_text("anchor,near,far,answer,trial,worker\na,b,c,b,1,x\na,b,d,b,1,x\nb,a,c,a,1,y\nb,a,d,a,,y\n")
     assert ct.read_comparisons(file).answers is None
-    with pytest.raises(ValueError, match=r"line 5 .*which answer it is from, 'trial', is empty"):
+    with pytest.raises(ValueError, match=r"line 5 .*the answer identifier in 'trial' is empty"):
         ct.read_comparisons(file, columns={"answer": "trial"})
     read = ct.read_comparisons(file, columns={"answer": "trial"}, missing="drop")
     assert read.answers.tolist() == [0, 0, 1]
@@ -204,10 +203,10 @@ def test_matlab_files_count_from_1(tmp_path):
 @pytest.mark.parametrize(
     ("names", "form", "problem"),
     [
-        (["a ", "b", "c"], ".csv", "which a text file does not keep"),
-        (["NA", "b", "c"], ".jsonl", "which a text file does not keep"),
-        (["a", "b", "c"], ".npy", "holds numbers alone"),
-        (["a", "b", "c"], ".txt", "holds numbers alone"),
+        (["a ", "b", "c"], ".csv", "which a text file does not preserve"),
+        (["NA", "b", "c"], ".jsonl", "which a text file does not preserve"),
+        (["a", "b", "c"], ".npy", "holds only numbers"),
+        (["a", "b", "c"], ".txt", "holds only numbers"),
         (["a\0", "b", "c"], ".npz", "NUL"),
         (["", "b", "c"], ".mat", "a name is empty"),
         (["a", "b", "c"], ".xlsx", r"can be written as \.csv, "),

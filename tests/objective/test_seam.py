@@ -1,4 +1,4 @@
-"""The seam between solvers and devices: any objective that can do what a solver needs can take the CPU's place."""
+"""The interface between solvers and devices: any objective with the needed capabilities can replace the CPU's."""
 
 import dataclasses
 import importlib
@@ -186,7 +186,7 @@ def test_a_process_that_wants_to_stop_goes_on_until_it_is_decided(data):
 
 
 def test_what_the_monitor_reports_is_what_the_objective_says(data):
-    class Told(Objective):
+    class Fixed(Objective):
         collapsed_objective = 8.0
         n_terms = 1
 
@@ -196,7 +196,7 @@ def test_what_the_monitor_reports_is_what_the_objective_says(data):
         def held_out_error(self, x):
             return float(x[0, 0]) / 10
 
-    monitor = Monitor(Told(), Limits(100, tolerance=0.1))
+    monitor = Monitor(Fixed(), Limits(100, tolerance=0.1))
     for value, stop in ((3.0, False), (2.0, False), (1.9, False), (1.8, False), (1.7, True)):
         assert monitor(np.array([[value]])) is stop  # 0.3 over three epochs, of 6 gained over a collapsed map
     assert monitor.stopped_by == "tolerance"
@@ -228,7 +228,7 @@ def all_values_and_slopes(loss, nears, fars, values, near_slopes, far_slopes):
     compiling.values_and_slopes(loss, nears, fars, nears.shape[0], values, near_slopes, far_slopes)
 
 
-EVERY_LOSS = {f"{name} in {n_dims}": made().in_dims(n_dims) for name, made in LOSSES.items() for n_dims in (2, 10)}
+EVERY_LOSS = {f"{name} in {n_dims}": kind().in_dims(n_dims) for name, kind in LOSSES.items() for n_dims in (2, 10)}
 EVERY_LOSS |= {
     "wide margin": LOSSES["gnmds"](margin=3.0),
     "large mu": LOSSES["ckl"](mu=2.0),
@@ -241,26 +241,26 @@ EVERY_LOSS |= {
 
 @pytest.mark.parametrize("loss", EVERY_LOSS.values(), ids=EVERY_LOSS)
 @pytest.mark.parametrize("size", [0, 1, 7, 8, 33])
-def test_a_loss_of_the_family_is_the_loss_alone_and_the_loss_in_python(loss, size, rng):
+def test_a_loss_in_shared_kernels_equals_the_loss_alone_and_in_python(loss, size, rng):
     nears, fars = 10.0 ** rng.uniform(-4, 2, (2, size))
     own = compiling.argument(loss.in_kernels())
-    family = compiling.shared_argument(loss.in_kernels(), own)
-    assert (family is own) == (type(loss.in_kernels()) not in compiling._built_in())
+    shared = compiling.shared_argument(loss.in_kernels(), own)
+    assert (shared is own) == (isinstance(loss, Own) or loss == LOSSES["tste"](alpha=1.5))
     expected = np.array([[loss.value(*pair), *loss.slopes(*pair)] for pair in zip(nears, fars, strict=True)])
     scaled = [loss.value(2.25 * near, 2.25 * far) for near, far in zip(nears, fars, strict=True)]
-    for way in (family, own):
-        found, values = np.empty((3, size)), np.empty(size)
-        all_values_and_slopes(way, nears, fars, *found)
-        np.testing.assert_allclose(found.T, expected.reshape(size, 3), rtol=1e-9, atol=1e-12)
-        all_values(way, nears, fars, 2.25, values)
+    for argument in (shared, own):
+        actual, values = np.empty((3, size)), np.empty(size)
+        all_values_and_slopes(argument, nears, fars, *actual)
+        np.testing.assert_allclose(actual.T, expected.reshape(size, 3), rtol=1e-9, atol=1e-12)
+        all_values(argument, nears, fars, 2.25, values)
         np.testing.assert_allclose(values, scaled, rtol=1e-9, atol=1e-12)
 
 
 def test_all_built_in_losses_share_one_kernel_and_each_user_loss_has_its_own():
     """One type of argument is one compiled kernel."""
     answers = ct.Comparisons.of([[0, 1, 2]])
-    objectives = [CPUObjective(answers, made().in_dims(2), share_kernels=True) for made in LOSSES.values()]
-    kinds = {numba.typeof(objective.family) for objective in objectives}
+    objectives = [CPUObjective(answers, kind().in_dims(2), share_kernels=True) for kind in LOSSES.values()]
+    kinds = {numba.typeof(objective.shared_argument) for objective in objectives}
     assert len(kinds) == 1
     others = [Own(), LOSSES["tste"](alpha=1.5)]
     assert (
@@ -272,9 +272,9 @@ def test_all_built_in_losses_share_one_kernel_and_each_user_loss_has_its_own():
 
 
 def n_compiled():
-    """How many kernels there are now, compiled or read from disk."""
-    modules = (importlib.import_module(f"closerthan.compiled.{found.name}")
-               for found in pkgutil.iter_modules(closerthan.compiled.__path__))  # fmt: skip
+    """Return the number of kernels that are compiled or read from disk by now."""
+    modules = (importlib.import_module(f"closerthan.compiled.{module.name}")
+               for module in pkgutil.iter_modules(closerthan.compiled.__path__))  # fmt: skip
     things = {id(thing): thing for module in modules for thing in vars(module).values()}
     return sum(len(thing.overloads) for thing in things.values() if isinstance(thing, Dispatcher))
 
@@ -302,14 +302,14 @@ def test_nothing_is_compiled_while_the_clock_runs(number, case, rng):
 
     answers = random_comparisons(kind, rng, n_rows=2_000, weighted=weighted)
     start = 0.1 * rng.standard_normal((12, 2))
-    chosen, seen = solver_named(solver), []
-    for loss in (LOSSES["ste"](), Fresh()):  # what is compiled for a built-in one does not do for it
+    chosen, records = solver_named(solver), []
+    for loss in (LOSSES["ste"](), Fresh()):  # kernels of a built-in loss do not serve another one
         before = n_compiled()
         with CPUObjective(answers, loss, n_threads=2, least_part=least_part) as objective:
             objective.prepare(chosen.needs, 2)
             prepared = n_compiled()
-            monitor = Monitor(objective, Limits(3), listeners=(lambda record, x: seen.append(record),))
+            monitor = Monitor(objective, Limits(3), listeners=(lambda record, x: records.append(record),))
             chosen.run(objective, start, rng, monitor)
         assert n_compiled() == prepared
     assert prepared > before
-    assert len(seen) >= 4
+    assert len(records) >= 4

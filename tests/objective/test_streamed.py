@@ -1,4 +1,4 @@
-"""Objectives of rows that come in blocks, on the CPU."""
+"""Objectives of comparisons that are read in blocks, on the CPU."""
 
 import threading
 from dataclasses import replace
@@ -9,7 +9,7 @@ from conftest import in_files, random_comparisons, visits_of
 
 import closerthan as ct
 from closerthan import Comparisons
-from closerthan.comparisons import on_disk
+from closerthan.comparisons.on_disk import FileRows
 from closerthan.losses import LOSSES
 from closerthan.objective.cpu.objective import CPU
 from closerthan.objective.streaming.blocks import Blocks, HostReader, Source
@@ -37,14 +37,14 @@ def problem():
 @pytest.mark.parametrize("size", [1, 7, 100, 200])
 def test_a_pass_in_pieces_visits_each_row_once(size, rng):
     blocks, whole = Blocks(100, size), ShuffledPass.drawn(rng, 100)
-    seen = []
+    visited = []
     for first in range(0, 100, 13):
         piece = Visits((replace(whole, first=first, size=min(13, 100 - first)),))
-        seen += [blocks.size * block + visits.indices() for block, visits, _ in blocks.by_block(piece)]
-    assert np.array_equal(np.sort(np.concatenate(seen)), np.arange(100))
+        visited += [blocks.size * block + visits.indices() for block, visits, _ in blocks.by_block(piece)]
+    assert np.array_equal(np.sort(np.concatenate(visited)), np.arange(100))
 
 
-def test_the_next_block_is_foretold(rng):
+def test_the_next_block_is_announced(rng):
     blocks = Blocks(100, 9)
     visits = list(blocks.by_block(Visits((ShuffledPass.drawn(rng, 100),))))
     order = [each.block for each in visits]
@@ -81,19 +81,19 @@ def test_values_and_gradients_are_those_of_rows_in_memory(kind, rng, tmp_path):
         assert isinstance(blocks, StreamedObjective)
         assert blocks.n_terms == 470
         for name in ("at", "value"):
-            found, expected = getattr(blocks, name)(x), getattr(memory, name)(x)
-            assert (found.value, found.error) == pytest.approx((expected.value, expected.error), rel=1e-12)
+            actual, expected = getattr(blocks, name)(x), getattr(memory, name)(x)
+            assert (actual.value, actual.error) == pytest.approx((expected.value, expected.error), rel=1e-12)
         np.testing.assert_allclose(blocks.at(x).gradient, memory.at(x).gradient, rtol=1e-9, atol=1e-15)
         assert blocks.held_out_error(x) == memory.held_out_error(x)
         scales = np.array([0.5, 1.0, 2.0])
         assert blocks.scaled_losses(x, scales) == pytest.approx(memory.scaled_losses(x, scales))
-        found, expected = blocks.at_gram(x @ x.T), memory.at_gram(x @ x.T)
-        assert found[0] == pytest.approx(expected[0])
-        np.testing.assert_allclose(found[1], expected[1], rtol=1e-9, atol=1e-15)
+        actual, expected = blocks.at_gram(x @ x.T), memory.at_gram(x @ x.T)
+        assert actual[0] == pytest.approx(expected[0])
+        np.testing.assert_allclose(actual[1], expected[1], rtol=1e-9, atol=1e-15)
 
 
 def uneven(answers, rng):
-    """Weights of which some are 0, also those of a whole block."""
+    """Return the answers with weights of which some are 0, including those of a whole block."""
     weights = rng.integers(4, size=len(answers)).astype(float)
     weights[100:150] = 0.0
     return answers.weighted(weights)
@@ -103,14 +103,14 @@ def uneven(answers, rng):
 def test_weights_come_with_their_rows(kind, where, rng, tmp_path):
     answers = uneven(random_comparisons(kind, rng, n_rows=470), rng)
     mapped = Comparisons(on_a_file(answers.rows, tmp_path), 12, weights=answers.weights)
-    given = mapped if where == "memory" else in_files(answers)
+    stored = mapped if where == "memory" else in_files(answers)
     x, loss = rng.standard_normal((12, 3)), LOSSES["ste"]()
-    with IN_BLOCKS.objective(given, loss) as blocks, CPU().objective(answers, loss) as memory:
+    with IN_BLOCKS.objective(stored, loss) as blocks, CPU().objective(answers, loss) as memory:
         assert isinstance(blocks, StreamedObjective)
         assert blocks.weighted
         for name in ("at", "value"):
-            found, expected = getattr(blocks, name)(x), getattr(memory, name)(x)
-            assert (found.value, found.error) == pytest.approx((expected.value, expected.error), rel=1e-12)
+            actual, expected = getattr(blocks, name)(x), getattr(memory, name)(x)
+            assert (actual.value, actual.error) == pytest.approx((expected.value, expected.error), rel=1e-12)
         np.testing.assert_allclose(blocks.at(x).gradient, memory.at(x).gradient, rtol=1e-9, atol=1e-15)
         scales = np.array([0.5, 1.0, 2.0])
         assert blocks.scaled_losses(x, scales) == pytest.approx(memory.scaled_losses(x, scales))
@@ -122,17 +122,17 @@ def test_weights_come_with_their_rows(kind, where, rng, tmp_path):
 )
 def test_rows_are_visited_by_their_weights(draw, rng):
     answers = uneven(random_comparisons("triplets", rng, n_rows=470), rng)
-    seen = np.zeros(470)
+    visited = np.zeros(470)
     with IN_BLOCKS.objective(in_files(answers), LOSSES["ste"]()) as objective:
         for seed in range(300):
             for block, visits, next_block in objective.blocks.by_block(Visits((draw(rng),), seed)):
                 objective.use_block(block, next_block)
                 first, last = objective.blocks.bounds(block)
-                seen[first:last] += np.bincount(objective.inner.expand(visits), minlength=last - first)
-    assert seen.sum() == 300 * 470
-    assert not seen[answers.weights == 0].any()
+                visited[first:last] += np.bincount(objective.inner.expand(visits), minlength=last - first)
+    assert visited.sum() == 300 * 470
+    assert not visited[answers.weights == 0].any()
     expected = 300 * 470 * answers.weights / answers.weights.sum()
-    assert np.abs(seen - expected).max() < 6 * np.sqrt(expected.max())
+    assert np.abs(visited - expected).max() < 6 * np.sqrt(expected.max())
 
 
 def test_what_is_held_out_of_weighted_rows_weighs_nothing(rng):
@@ -214,9 +214,9 @@ def test_a_fit_goes_on_from_its_checkpoint_to_the_same_bits(problem, tmp_path):
     mapped = on_a_file(problem.train.rows, tmp_path)
     options = {"n_dims": 2, "loss": "ste", "seed": 0, "tolerance": None, "device": IN_BLOCKS}
     whole = ct.embed(mapped, epochs=4, **options)
-    kept = {"checkpoint": tmp_path / "fit.npz", "epochs": 4}
-    ct.embed(mapped, callback=lambda record, _: record.epoch == 2, **kept, **options)
-    resumed = ct.embed(mapped, resume=True, **kept, **options)
+    options |= {"checkpoint": tmp_path / "fit.npz"}
+    ct.embed(mapped, epochs=4, callback=lambda record, _: record.epoch == 2, **options)
+    resumed = ct.embed(mapped, epochs=4, resume=True, **options)
     assert np.array_equal(whole.embedding, resumed.embedding)
 
 
@@ -228,22 +228,20 @@ def test_several_starts_are_run_one_after_the_other_to_the_same_maps(problem, tm
     assert np.array_equal(one.embedding, two.embedding)
 
 
-def test_what_is_held_out_is_not_fitted(monkeypatch, problem, tmp_path):
-    monkeypatch.setattr(on_disk, "LARGE", 1)
-    answers = Comparisons.of(on_a_file(problem.train.rows, tmp_path))
+def test_what_is_held_out_is_not_fitted(problem):
+    answers = in_files(problem.train)
     train, held_out = answers.split(0.2, np.random.default_rng(0))
     source = Source.of(train)
-    read = np.concatenate([source.read(first, first + 100).rows for first in range(0, 2000, 100)])
+    rows = np.concatenate([source.read(first, first + 100).rows for first in range(0, 2000, 100)])
     unseen = {tuple(row) for row in held_out.rows.tolist()}
-    assert not unseen & {tuple(row) for row in read.tolist()}
+    assert not unseen & {tuple(row) for row in rows.tolist()}
     assert not unseen & {tuple(row) for row in source.at(np.arange(2000)).rows.tolist()}
     result = ct.embed(answers, 2, loss="ste", seed=0, validation=0.2, epochs=3, device=IN_BLOCKS)
     assert 0 < result.best_record.validation_error < 0.1
 
 
-def test_the_loss_is_chosen_by_a_sample_of_the_file(monkeypatch, problem, tmp_path):
-    monkeypatch.setattr(on_disk, "LARGE", 1)
-    result = ct.embed(on_a_file(problem.train.rows, tmp_path), 2, loss="auto", seed=0, device=IN_BLOCKS, epochs=3)
+def test_the_loss_is_chosen_by_a_sample_of_the_file(problem):
+    result = ct.embed(in_files(problem.train), 2, loss="auto", seed=0, device=IN_BLOCKS, epochs=3)
     assert len(result.candidates) == len(LOSSES)
 
 
@@ -277,18 +275,14 @@ def test_ctrl_c_leaves_a_map_and_no_thread(problem, tmp_path):
     assert not reading_threads()
 
 
-def test_a_reader_gives_what_is_asked_for_whatever_it_foretold(rng, tmp_path):
+def test_a_reader_returns_the_requested_block_whatever_was_announced(rng, tmp_path):
     rows = rng.integers(9, size=(100, 3)).astype(np.int32)
     blocks = Blocks(100, 30)
-    reader = HostReader(Source(FileRowsOf(rows, tmp_path)), blocks)
+    reader = HostReader(Source(FileRows.of(on_a_file(rows, tmp_path))), blocks)
     for block, then in [(0, 1), (1, 3), (2, 0), (2, 0), (0, None), (3, 3), (1, 0)]:
         first, last = blocks.bounds(block)
         assert np.array_equal(reader.get(block, then).rows, rows[first:last])
     reader.close()
-
-
-def FileRowsOf(rows, folder):  # noqa: N802
-    return on_disk.FileRows.of(on_a_file(rows, folder))
 
 
 # ---- sorted files ----------------------------------------------------------------------------------------------------
@@ -320,8 +314,8 @@ def test_random_files_are_not_taken_for_sorted_ones(random_rows):
 def test_each_block_of_a_shuffled_copy_is_a_sample_of_all_rows(random_rows, tmp_path):
     rows = random_rows[np.argsort(random_rows[:, 0], kind="stable")][:199_999]
     copy = shuffled(Source(rows), 30_000, tmp_path)
-    found = copy.read(0, len(copy)).rows
-    both = [np.sort(array.astype(np.int64) @ [5000**2, 5000, 1]) for array in (found, rows)]
+    copied = copy.read(0, len(copy)).rows
+    both = [np.sort(array.astype(np.int64) @ [5000**2, 5000, 1]) for array in (copied, rows)]
     assert np.array_equal(*both)
     for first in range(0, 199_999, 30_000):
         block = copy.read(first, min(first + 30_000, 199_999)).rows

@@ -1,4 +1,4 @@
-"""Objectives of rows that come in blocks, on a GPU, or by Triton's interpreter on the CPU."""
+"""Objectives of comparisons that are read in blocks, on a GPU or by Triton's interpreter on the CPU."""
 
 import os
 import threading
@@ -31,10 +31,10 @@ pytestmark = [pytest.mark.filterwarnings("ignore::RuntimeWarning"), *([pytest.ma
 
 @pytest.fixture(params=["memory", "file"])
 def answers(request, rng, tmp_path):
-    given = random_comparisons("triplets", rng, n_rows=60)
+    comparisons = random_comparisons("triplets", rng, n_rows=60)
     if request.param == "memory":
-        return given
-    np.save(tmp_path / "a.npy", given.rows)
+        return comparisons
+    np.save(tmp_path / "a.npy", comparisons.rows)
     return Comparisons(np.load(tmp_path / "a.npy", mmap_mode="r"), 12)
 
 
@@ -43,9 +43,9 @@ def test_values_and_gradients_are_those_of_rows_on_the_card(answers, rng):
     with IN_BLOCKS.objective(answers, loss) as blocks, ON_CARD.objective(answers, loss) as whole:
         assert isinstance(blocks, StreamedObjective)
         assert isinstance(whole, GPUObjective)
-        found, expected = blocks.at(x), whole.at(x)
-        assert (found.value, found.error) == pytest.approx((expected.value, expected.error))
-        np.testing.assert_allclose(found.gradient, expected.gradient, rtol=1e-9, atol=1e-12)
+        actual, expected = blocks.at(x), whole.at(x)
+        assert (actual.value, actual.error) == pytest.approx((expected.value, expected.error))
+        np.testing.assert_allclose(actual.gradient, expected.gradient, rtol=1e-9, atol=1e-12)
         assert blocks.value(x).value == pytest.approx(expected.value)
 
 
@@ -53,37 +53,40 @@ def test_values_and_gradients_are_those_of_rows_on_the_card(answers, rng):
 def test_weights_come_with_their_rows(where, rng):
     weights = rng.integers(4, size=60).astype(float)
     weights[17:34] = 0.0  # of a whole block
-    given = random_comparisons("triplets", rng, n_rows=60).weighted(weights)
-    answers = given if where == "memory" else in_files(given)
+    comparisons = random_comparisons("triplets", rng, n_rows=60).weighted(weights)
+    answers = comparisons if where == "memory" else in_files(comparisons)
     x, loss, order = rng.standard_normal((12, 3)), LOSSES["ste"](), Visits((ShuffledPass.drawn(rng, 60),), 3)
-    met = []
+    distances = []
     for device in (IN_BLOCKS, ON_CARD):
-        with device.objective(answers, loss) as objective, CPU().objective(given, loss) as memory:
+        with device.objective(answers, loss) as objective, CPU().objective(comparisons, loss) as memory:
             assert isinstance(objective, StreamedObjective) == (device is IN_BLOCKS)
             assert objective.weighted
-            found, expected = objective.at(x), memory.at(x)
-            assert (found.value, found.error) == pytest.approx((expected.value, expected.error))
+            actual, expected = objective.at(x), memory.at(x)
+            assert (actual.value, actual.error) == pytest.approx((expected.value, expected.error))
             assert objective.value(x).value == pytest.approx(expected.value)
-            np.testing.assert_allclose(found.gradient, expected.gradient, rtol=1e-9, atol=1e-12)
+            np.testing.assert_allclose(actual.gradient, expected.gradient, rtol=1e-9, atol=1e-12)
             walk = objective.polyak_walk(x, StepSchedule(0.0, 1.0, 4.0), 20)
             walk.advance_age(60)
-            met.append(np.mean([walk.move(Visits(order.pieces, seed)) for seed in range(40)]))
-    assert met[0] == pytest.approx(met[1], rel=0.05)
+            distances.append(np.mean([walk.move(Visits(order.pieces, seed)) for seed in range(40)]))
+    assert distances[0] == pytest.approx(distances[1], rel=0.05)
 
 
 def test_a_walk_visits_each_row_once(answers, rng):
-    schedule, loss = StepSchedule(0.0, 1.0, 4.0), LOSSES["ste"]()  # steps of no length: distances tell who was visited
+    schedule, loss = (
+        StepSchedule(0.0, 1.0, 4.0),
+        LOSSES["ste"](),
+    )  # steps of length 0: distances reveal which rows were visited
     x = rng.standard_normal((12, 3))
     order = Visits((ShuffledPass.drawn(rng, 60),))
-    met = []
+    distances = []
     for device in (IN_BLOCKS, ON_CARD):
         with device.objective(answers, loss) as objective:
             walk = objective.polyak_walk(x, schedule, 20)
             walk.advance_age(60)
-            met.append(walk.move(order))
+            distances.append(walk.move(order))
             walk.take(order)
             assert (int(walk.state()["n_maps"]), walk.age) == (3, 120)
-    assert met[0] == pytest.approx(met[1], rel=1e-5)
+    assert distances[0] == pytest.approx(distances[1], rel=1e-5)
 
 
 def test_rows_of_a_file_are_loaded_block_by_block(rng, tmp_path):
@@ -93,7 +96,7 @@ def test_rows_of_a_file_are_loaded_block_by_block(rng, tmp_path):
     assert np.array_equal(load(source, torch.device(NAME), 7).rows.cpu().numpy(), rows)
 
 
-def test_a_reader_gives_what_is_asked_for_whatever_it_foretold(answers):
+def test_a_reader_returns_the_requested_block_whatever_was_announced(answers):
     blocks = Blocks(60, 17)
     reader = DeviceReader(Source.of(answers), blocks, torch.device(NAME))
     for block, then in [(0, 1), (1, 3), (2, 0), (2, 0), (0, None), (3, 3), (1, 0)]:

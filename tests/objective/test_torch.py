@@ -119,7 +119,7 @@ def test_weights_are_in_how_often_an_order_visits_a_comparison(rng):
 
 
 def steps_at_once(loss, rows, x, order, longest, together):
-    """Polyak's steps, of which so many are taken from one map; and the mean squared distance met."""
+    """Take Polyak steps, ``together`` of them from the same map; return the map and the mean squared distance."""
     distances = []
     for first in range(0, len(order), together):
         moved = x.copy()
@@ -223,6 +223,12 @@ def test_other_solvers_run_there_too(solver):
     data = ct.datasets.synthetic(8, 2, 40, 100, seed=1)
     result = ct.embed(data.train, 2, loss="ste", solver=solver, seed=0, epochs=2, device=DEVICE)
     assert result.history[-1].objective < result.history[0].objective
+
+
+def test_several_starts_are_compared_although_their_maps_stay_on_the_device():
+    data = ct.datasets.synthetic(8, 2, 40, 100, seed=1)
+    result = ct.embed(data.train, 2, loss="ste", seed=0, epochs=1, n_starts=2, device=DEVICE)
+    assert sorted(start.distance > 0 for start in result.starts) == [False, True]
 
 
 def test_a_solver_that_needs_what_a_gpu_has_not_is_an_error():

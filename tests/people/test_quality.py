@@ -14,7 +14,7 @@ from closerthan.cli import app
 from closerthan.comparisons import reversed_rows
 from closerthan.people import quality as people
 from closerthan.people.groups import PeopleGroups, SeveralMaps
-from closerthan.people.lapses import Given, fit_lapses
+from closerthan.people.lapses import Responses, fit_lapses
 from closerthan.people.person import Person, failed_checks
 from closerthan.uncertainty.refitter import JobResults, Refitter
 from closerthan.uncertainty.repeats import NoiseCeiling, noise_ceilings, repeats_of_people
@@ -100,7 +100,7 @@ def test_a_preference_for_a_side_is_learnt_from_lapses():
     left = rng.random(1000) < 0.5
     chosen_left = np.where(person == 0, rng.random(1000) < 1 / (1 + np.exp(-np.where(left, size, -size))), True)
     lead = np.where(chosen_left == left, size, -size)  # person 1 always takes the left one
-    found = fit_lapses(lead, Given(person, 2, np.ones(1000), chosen_left.astype(float)))
+    found = fit_lapses(lead, Responses(person, 2, np.ones(1000), chosen_left.astype(float)))
     assert found.rates[1] > 0.8
     assert found.guess[person == 1].mean() > 0.9
 
@@ -112,8 +112,8 @@ def test_an_answer_counts_once_however_many_comparisons_it_makes():
     lead = np.where(rng.random(120) < np.where(person == 0, 0.9, 0.5), size, -size)
     each = np.repeat(np.arange(120), 5)
     rows = np.tile([[0, 1, 2]], (600, 1))
-    several = Given.of(ct.Comparisons.from_triplets(rows, people=person[each], answers=each))
-    once = Given(person, 2, np.ones(120))
+    several = Responses.of(ct.Comparisons.from_triplets(rows, people=person[each], answers=each))
+    once = Responses(person, 2, np.ones(120))
     assert several.sums().tolist() == pytest.approx([60, 60])
     many, one = fit_lapses(lead[each], several), fit_lapses(lead, once)
     np.testing.assert_allclose(many.rates, one.rates, rtol=1e-6)
@@ -297,7 +297,7 @@ def test_random_answers_of_everybody_are_no_sign_of_care():
     found = ct.assess_people(answers, **QUICK)
     assert found.is_chance
     assert not any("use all answers as they are" in sentence for sentence in found.sentences)
-    assert "no better than chance: whether anybody is careless cannot be judged" in found.sentences[0]
+    assert "no better than chance: it cannot show whether anybody is careless" in found.sentences[0]
 
 
 def test_people_who_cannot_be_judged_are_not_counted_among_the_careful(assessment):

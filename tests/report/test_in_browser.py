@@ -124,12 +124,12 @@ def test_every_kind_of_map_opens_without_complaint_and_without_any_request(brows
 
 
 def inked(browser):
-    """How many of the map's pixels are not paper, by layer."""
+    """Return the number of drawn pixels of the map, by layer."""
     return browser.ask(
         f"{SCATTER}.layers.map((layer) => {{ const copy = document.createElement('canvas');"
         "[copy.width, copy.height] = [layer.width, layer.height]; const pen = copy.getContext('2d');"
-        "pen.drawImage(layer, 0, 0); const {data} = pen.getImageData(0, 0, copy.width, copy.height); let found = 0;"
-        "for (let at = 0; at < data.length; at += 4) found += data[at + 3] > 0 && data[at] < 200; return found; })"
+        "pen.drawImage(layer, 0, 0); const {data} = pen.getImageData(0, 0, copy.width, copy.height); let inked = 0;"
+        "for (let at = 0; at < data.length; at += 4) inked += data[at + 3] > 0 && data[at] < 200; return inked; })"
     )
 
 
@@ -143,9 +143,9 @@ def test_many_objects_are_drawn_by_webgl_and_named_when_searched(browser, report
     assert labelled(browser)[0] == "object 4321"
     assert len(labelled(browser)) > 5
     browser.ask(f"{SCATTER}.layers[1].dispatchEvent(new Event('webglcontextlost')); {SCATTER}.home()")
-    below, gone, _ = inked(browser)
+    below, points, _ = inked(browser)
     assert below > 10_000  # drawn without WebGL
-    assert browser.ask(f"{SCATTER}.layers[1].hidden") or gone == 0
+    assert browser.ask(f"{SCATTER}.layers[1].hidden") or points == 0
 
 
 def test_searching_shows_the_true_neighbours(browser, reports):
@@ -154,8 +154,8 @@ def test_searching_shows_the_true_neighbours(browser, reports):
     x = ct.embed(data.train, 5, seed=0, epochs=10).embedding
     search(browser, "17")
     near = np.argsort(np.linalg.norm(x - x[17], axis=1))[1:11]
-    shown = browser.ask("Array.from(document.querySelectorAll('#object ol button'), (button) => button.textContent)")
-    assert shown == [str(number) for number in near]
+    names = browser.ask("Array.from(document.querySelectorAll('#object ol button'), (button) => button.textContent)")
+    assert names == [str(number) for number in near]
     ringed = browser.ask(f"{SCATTER}.marks.map((mark) => mark.object)")
     assert ringed == [17, *near.tolist()]
 
@@ -224,9 +224,9 @@ def texts_within(browser):
 def test_no_title_of_an_axis_is_cut_off(browser, reports, size, view):
     browser.open(reports / "5.html", width=size[0], height=size[1])
     choose(browser, "view", view)
-    drawn = texts_within(browser)
-    assert sum("axis" in text for text, _ in drawn) == view
-    assert [text for text, is_inside in drawn if not is_inside] == []
+    texts = texts_within(browser)
+    assert sum("axis" in text for text, _ in texts) == view
+    assert [text for text, is_inside in texts if not is_inside] == []
 
 
 @pytest.mark.parametrize("name", ["1", "large", "huge", "tiny"])
@@ -418,13 +418,13 @@ def test_a_narrow_window_needs_no_sideways_scrolling(browser, reports, name):
 def test_curves_can_be_drawn_against_time(browser, reports):
     browser.open(reports / "2.html")
     history = browser.ask("JSON.parse(document.getElementById('data').textContent).history")
-    drawn = []
+    charts = []
     for key in ("gradients", "seconds", "epoch"):
         choose(browser, "against", key)
-        drawn.append(browser.ask("document.querySelector('#objective svg').textContent"))
+        charts.append(browser.ask("document.querySelector('#objective svg').textContent"))
         marks = browser.ask("document.querySelectorAll('#objective circle').length")
         assert marks == len(history["objective"])
-    assert len(set(drawn)) == 3
+    assert len(set(charts)) == 3
     heights = browser.ask(
         "Array.from(document.querySelectorAll('#objective circle'), (mark) => -mark.getAttribute('cy'))"
     )
@@ -516,7 +516,7 @@ def test_ellipses_and_neighbours_are_switched_by_keyboard(browser, doubtful):
         assert browser.ask(f"document.getElementById('{name}').checked") == (name == "graph")
         assert inked(browser)[0] != before
     search(browser, "3")
-    assert browser.ask(f"{SCATTER}.ellipses.objects") == [3]  # that of the chosen one is always drawn
+    assert browser.ask(f"{SCATTER}.ellipses.objects") == [3]  # the ellipse of the chosen object is always drawn
     assert "of the triplets about it are decided" in browser.ask("document.getElementById('object').textContent")
 
 
@@ -540,10 +540,10 @@ def test_groups_are_listed_and_their_tree_leads_to_objects(browser, tmp_path_fac
     assert sorted(leaves) == sorted(fit.names)
     middle = "getComputedStyle(document.querySelector('#groups tbody td:nth-child(2)'))"
     assert browser.ask(f"{middle}.whiteSpace") == "nowrap"  # a name of several words stays in its line
-    shown = "document.querySelector('#groups .tree svg')"
+    tree = "document.querySelector('#groups .tree svg')"
     assert browser.ask(  # no name is cut off
         f"Array.from(document.querySelectorAll('#groups .leaf')).every((leaf) => "
-        f"leaf.getBoundingClientRect().right <= {shown}.getBoundingClientRect().right + 1)"
+        f"leaf.getBoundingClientRect().right <= {tree}.getBoundingClientRect().right + 1)"
     )
     assert browser.ask("document.documentElement.scrollWidth <= innerWidth")
     browser.ask("document.querySelector('#groups .leaf').focus()")
@@ -560,15 +560,15 @@ def ink_in_printed_map(browser):
     """The fraction of the printed map that has ink, by the images of the PDF that the browser prints."""
     pdf = base64.b64decode(browser.call("Page.printToPDF", printBackground=False)["data"])
     ink = 0.0
-    for found in re.finditer(rb"/Subtype\s*/Image\s+/Width (\d+)\s+/Height (\d+)(.*?)>>\s*stream\r?\n", pdf, re.S):
-        width, height = int(found[1]), int(found[2])
+    for match in re.finditer(rb"/Subtype\s*/Image\s+/Width (\d+)\s+/Height (\d+)(.*?)>>\s*stream\r?\n", pdf, re.S):
+        width, height = int(match[1]), int(match[2])
         if width < 600:
             continue  # such as the bar of the legend
-        data = zlib.decompress(pdf[found.end() : pdf.index(b"endstream", found.end())])
+        data = zlib.decompress(pdf[match.end() : pdf.index(b"endstream", match.end())])
         pixels = np.frombuffer(data, dtype=np.uint8).reshape(height, width, -1)
         if pixels.shape[2] == 1:  # how opaque a layer of the map is
             ink += float((pixels > 100).mean())
-        elif b"/SMask" not in found[3]:
+        elif b"/SMask" not in match[3]:
             ink += float((pixels.min(axis=2) < 250).mean())
     return ink
 
@@ -578,7 +578,7 @@ def test_the_printed_map_has_its_points(browser, reports, name):
     browser.open(reports / f"{name}.html")
     before = ink_in_printed_map(browser)
     browser.ask("document.getElementById('map').focus()")
-    browser.ask(f"{SCATTER}.pan(100000, 0)")  # what is left is the grid
+    browser.ask(f"{SCATTER}.pan(100000, 0)")  # only the grid remains
     assert ink_in_printed_map(browser) < before - 0.005
 
 
@@ -600,7 +600,7 @@ def test_a_whole_map_is_printed_whole(browser, reports):
 
 @pytest.fixture(scope="module")
 def crowded(tmp_path_factory):
-    """A page with replicates of so many objects that their ellipses would be one blob."""
+    """A page whose objects are too many to draw all their ellipses."""
     x = np.random.default_rng(0).standard_normal((90, 2))
     answers = ct.datasets.simulated(x, 2500, noise="ste", seed=0)
     many = ct.replicate(answers, n_replicates=6, loss="ste", seed=0)
@@ -649,8 +649,8 @@ def test_nothing_of_a_printed_page_is_cut(browser, complete):
     browser.ask("dispatchEvent(new Event('beforeprint'))")
     assert browser.ask(CUT) == []
     assert browser.ask(CUT_TEXTS) == []
-    shown = "(one) => one.offsetParent && !one.closest('#legend')"
-    assert browser.ask(f"[...document.querySelectorAll('button:not(.name)')].filter({shown}).length") == 0
+    is_visible = "(button) => button.offsetParent && !button.closest('#legend')"
+    assert browser.ask(f"[...document.querySelectorAll('button:not(.name)')].filter({is_visible}).length") == 0
     browser.ask("dispatchEvent(new Event('afterprint'))")
     browser.media()
 

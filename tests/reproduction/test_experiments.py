@@ -1,10 +1,11 @@
-"""The reproduction: its parts, and every experiment in its quick version."""
+"""The reproduction of the paper: its parts, and the quick version of every experiment."""
 
 import csv
 import json
 import os
 import re
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import pytest
@@ -52,13 +53,13 @@ def test_finished_trials_are_not_run_again(tmp_path):
     assert [row["curve"] for row in rows] == [[0], [1], [2]]
 
 
-def test_other_settings_are_another_trial(tmp_path):
-    trials = TrialLog(tmp_path)
-    trials.run("", [Job({"trial": 0, "solver": "a"}, lambda: {"error": 1.0})])
-    assert trials.run("", [Job({"trial": 0, "solver": "b"}, lambda: {"error": 2.0})])[0]["error"] == 2.0
+def test_trials_with_other_settings_are_run(tmp_path):
+    log = TrialLog(tmp_path)
+    log.run("", [Job({"trial": 0, "solver": "a"}, lambda: {"error": 1.0})])
+    assert log.run("", [Job({"trial": 0, "solver": "b"}, lambda: {"error": 2.0})])[0]["error"] == 2.0
 
 
-def test_a_solver_is_known_again_by_its_parameters(tmp_path):
+def test_a_solver_is_identified_by_its_parameters(tmp_path):
     def job(first):
         return Job({"trial": 0, "solver": ct.solvers.SVRG(step=StabilizedBB(first=first))}, lambda: {"error": first})
 
@@ -74,7 +75,7 @@ def test_a_solver_is_known_again_by_its_parameters(tmp_path):
         assert [json.loads(line["solver"]) for line in csv.DictReader(file)] == [row["solver"]]
 
 
-def test_an_interruption_loses_only_the_trial_it_hit(tmp_path):
+def test_an_interruption_loses_only_the_current_trial(tmp_path):
     def interrupted():
         raise KeyboardInterrupt
 
@@ -83,7 +84,7 @@ def test_an_interruption_loses_only_the_trial_it_hit(tmp_path):
     assert [row["trial"] for row in TrialLog(tmp_path).rows()] == [0]
 
 
-def test_a_line_that_was_cut_off_is_dropped_and_run_again(tmp_path):
+def test_a_truncated_line_is_dropped_and_its_trial_is_run_again(tmp_path):
     jobs = [Job({"trial": trial}, lambda trial=trial: {"error": trial}) for trial in range(2)]
     TrialLog(tmp_path).run("", jobs)
     path = tmp_path / "trials.jsonl"
@@ -92,13 +93,13 @@ def test_a_line_that_was_cut_off_is_dropped_and_run_again(tmp_path):
     assert [json.loads(line)["row"]["error"] for line in path.read_text().splitlines()] == [0, 1]
 
 
-def test_infinite_numbers_survive_the_file(tmp_path):
+def test_infinite_numbers_are_stored_exactly(tmp_path):
     job = Job({"trial": 0}, lambda: {"passes": float("inf")})
     TrialLog(tmp_path).run("", [job])
     assert TrialLog(tmp_path).run("", [job])[0]["passes"] == float("inf")
 
 
-# ---- watching --------------------------------------------------------------------------------------------------------
+# ---- tracking --------------------------------------------------------------------------------------------------------
 
 
 @pytest.fixture(scope="module")
@@ -107,67 +108,69 @@ def data():
 
 
 @pytest.mark.parametrize("batch_size", [1, 7, 600])
-def test_looking_does_not_change_what_svrg_does(data, batch_size):
+def test_tracking_does_not_change_svrg(data, batch_size):
     start = 0.1 * np.random.default_rng(1).standard_normal((25, 3))
     solver = ct.solvers.SVRG(batch_size=batch_size)
     maps = []
     with CPUObjective(data.train, ct.losses.STE()) as objective:
-        seen = track(solver, objective, start, np.random.default_rng(2), data.test, Plan(12, 12))
+        tracked = track(solver, objective, start, np.random.default_rng(2), data.test, Plan(12, 12))
         keep = (lambda _, x: maps.append(x.copy()),)
         monitor = Monitor(objective, Limits(4), listeners=keep)
         solver.run(objective, start, np.random.default_rng(2), monitor)
-    np.testing.assert_array_equal(seen.x, maps[-1])
-    # Snapshot s is there after 3 s passes (the epoch's gradient and walk) and after one more (the next gradient).
+    np.testing.assert_array_equal(tracked.x, maps[-1])
+    # Snapshot s is the map after 3 s passes (the epoch's gradient and walk) and after one more (the next gradient).
     ends = [triplet_error(data.test, x) for x in maps]
-    assert [seen.errors[3 * s] for s in range(1, 5)] == pytest.approx(ends[1:], abs=1e-6)
-    assert [seen.errors[3 * s + 1] for s in range(4)] == pytest.approx(ends[:4], abs=1e-6)
+    assert [tracked.errors[3 * s] for s in range(1, 5)] == pytest.approx(ends[1:], abs=1e-6)
+    assert [tracked.errors[3 * s + 1] for s in range(4)] == pytest.approx(ends[:4], abs=1e-6)
 
 
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("solver", ct.solvers.SOLVERS)
-def test_looking_does_not_change_what_any_solver_does(solver, weighted, data):
+def test_tracking_changes_no_solver(solver, weighted, data):
     weights = np.random.default_rng(0).uniform(0.2, 2.0, 600) if weighted else None
     answers = ct.Comparisons(data.train.rows, 25, weights=weights)
     start, chosen = 0.1 * np.random.default_rng(1).standard_normal((25, 3)), ct.solvers.solver_named(solver)
     with CPUObjective(answers, ct.losses.STE()) as objective:
-        seen = track(chosen, objective, start, np.random.default_rng(2), data.test, Plan(9, 9))
+        tracked = track(chosen, objective, start, np.random.default_rng(2), data.test, Plan(9, 9))
         maps = []
-        monitor = Monitor(objective, Limits(len(seen.steps)), listeners=(lambda _, x: maps.append(x.copy()),))
+        monitor = Monitor(objective, Limits(len(tracked.steps)), listeners=(lambda _, x: maps.append(x.copy()),))
         chosen.run(objective, start, np.random.default_rng(2), monitor)
-    np.testing.assert_array_equal(seen.x, maps[-1])
+    np.testing.assert_array_equal(tracked.x, maps[-1])
 
 
 @pytest.mark.parametrize("solver", [ct.solvers.SVRG(), ct.solvers.SGD(), ct.solvers.Gram()])
-def test_the_map_with_the_least_error_is_kept(data, solver):
+def test_the_map_with_the_lowest_error_is_returned(data, solver):
     flipped = np.where(np.random.default_rng(3).random(600) < 0.3, 1, 0)[:, None]
     noisy = ct.Comparisons(np.where(flipped, data.train.rows[:, [0, 2, 1]], data.train.rows).astype(np.int32), 25)
     start = 0.1 * np.random.default_rng(1).standard_normal((25, 3))
     with CPUObjective(noisy, ct.losses.STE()) as objective:
-        seen = track(solver, objective, start, np.random.default_rng(2), data.test, Plan(30, 30))
-    assert triplet_error(data.test, seen.best_x) == pytest.approx(seen.best_error)
-    assert seen.best_error <= seen.last_error == pytest.approx(triplet_error(data.test, seen.x))
+        tracked = track(solver, objective, start, np.random.default_rng(2), data.test, Plan(30, 30))
+    assert triplet_error(data.test, tracked.best_x) == pytest.approx(tracked.best_error)
+    assert tracked.best_error <= tracked.last_error == pytest.approx(triplet_error(data.test, tracked.x))
 
 
-def test_the_middle_of_a_walk_is_seen(data):
+def test_the_error_is_evaluated_in_the_middle_of_a_walk(data):
     start = 0.1 * np.random.default_rng(1).standard_normal((25, 3))
     with CPUObjective(data.train, ct.losses.STE()) as objective:
-        seen = track(ct.solvers.SVRG(batch_size=1), objective, start, np.random.default_rng(2), data.test, Plan(4, 4))
+        tracked = track(
+            ct.solvers.SVRG(batch_size=1), objective, start, np.random.default_rng(2), data.test, Plan(4, 4)
+        )
         snapshot = objective.at(start)
         walk = objective.walk(snapshot, 1)
         rng = np.random.default_rng(2)
         (visits,) = ct.solvers.svrg.SAMPLINGS["shuffled"](rng, 600, 600, 1, 2048)
         walk.take(visits[:300], 0.5 * 25 / 600)
-    assert seen.errors[2] == pytest.approx(triplet_error(data.test, walk.x), abs=1e-6)
+    assert tracked.errors[2] == pytest.approx(triplet_error(data.test, walk.x), abs=1e-6)
 
 
 @pytest.mark.parametrize(
     "solver", [ct.solvers.SGD(), ct.solvers.Batch(), ct.solvers.Gram()], ids=lambda solver: type(solver).__name__
 )
-def test_other_solvers_are_seen_once_a_pass(data, solver):
+def test_other_solvers_are_evaluated_once_per_pass(data, solver):
     start = 0.1 * np.random.default_rng(1).standard_normal((25, 3))
     errors = []
     with CPUObjective(data.train, ct.losses.STE()) as objective:
-        seen = track(solver, objective, start, np.random.default_rng(2), data.test, Plan(6, 6))
+        tracked = track(solver, objective, start, np.random.default_rng(2), data.test, Plan(6, 6))
         passes = []
 
         def listen(record, x):
@@ -176,21 +179,21 @@ def test_other_solvers_are_seen_once_a_pass(data, solver):
 
         solver.run(objective, start, np.random.default_rng(2), Monitor(objective, Limits(6), listeners=(listen,)))
     expected = [errors[int(np.searchsorted(passes, k, side="right")) - 1] for k in range(7)]
-    assert seen.errors == pytest.approx(expected, abs=1e-6)
+    assert tracked.errors == pytest.approx(expected, abs=1e-6)
 
 
-def test_the_way_to_the_target_is_counted(data):
+def test_passes_steps_and_seconds_to_the_target_are_counted(data):
     start = 0.1 * np.random.default_rng(1).standard_normal((25, 3))
     with CPUObjective(data.train, ct.losses.STE()) as objective:
-        seen = track(
+        tracked = track(
             ct.solvers.SVRG(batch_size=4), objective, start, np.random.default_rng(2), data.test, Plan(60, 60, 0.25)
         )
         never = track(ct.solvers.SVRG(), objective, start, np.random.default_rng(2), data.test, Plan(3, 9, 0.0))
-    first = next(k for k, error in enumerate(seen.errors) if error < 0.25)
-    assert seen.passes_to_target == pytest.approx(first)
+    first = next(k for k, error in enumerate(tracked.errors) if error < 0.25)
+    assert tracked.passes_to_target == pytest.approx(first)
     walks, rest = divmod(first - 1, 3)
-    assert seen.inner_steps_to_target == walks * 150 + {1: 75, 2: 150}[rest]
-    assert 0 < seen.seconds_to_target <= seen.seconds
+    assert tracked.inner_steps_to_target == walks * 150 + {1: 75, 2: 150}[rest]
+    assert 0 < tracked.seconds_to_target <= tracked.seconds
     assert never.passes_to_target == never.seconds_to_target == float("inf")
     assert len(never.errors) == 4
 
@@ -198,7 +201,7 @@ def test_the_way_to_the_target_is_counted(data):
 # ---- methods, finite sums, the paper's numbers -----------------------------------------------------------------------
 
 
-def test_the_methods_are_the_papers_rows():
+def test_there_is_a_method_for_each_row_of_the_papers_tables():
     reaches = dict.fromkeys(TUNED, 0.5)
     names = list(methods(PAPER, "ste", 100, 10_000, reaches, (1, 5, 10, 20, 50, 100, 200)))
     named = {method for table in printed.TABLE1.values() for method in table} | {"cvx"}
@@ -206,7 +209,7 @@ def test_the_methods_are_the_papers_rows():
     assert {method for table in printed.TABLE2.values() for method in table} <= set(names)
 
 
-def test_the_settings_differ_where_they_say():
+def test_the_settings_differ_in_steps_sampling_and_start():
     reaches = dict.fromkeys(TUNED, 0.5)
     theirs = methods(PAPER, "tste", 100, 10_000, reaches, (1,))["SVRG-SBB_eps-1"]
     ours = methods(DEFAULTS, "tste", 100, 10_000, reaches, (1,))["SVRG-SBB_eps-1"]
@@ -217,14 +220,14 @@ def test_the_settings_differ_where_they_say():
     assert DEFAULTS.start((50, 2), rng).min() < 0
 
 
-def test_the_papers_rows_are_whole():
+def test_the_papers_rows_are_complete_and_consistent():
     for table in printed.TABLE1.values():
         assert all(row.least <= row.mean <= row.most for row in table.values())
     assert all(len(table) == 9 for table in printed.TABLE2.values())
 
 
 @pytest.mark.parametrize("problem", [Quadratic((1.0, 0.0, -1.0)), ShiftedSines((-0.4, 0.1, 0.3))], ids=repr)
-def test_a_finite_sums_gradient_is_the_slope_of_its_value_and_the_mean_of_its_terms(problem):
+def test_the_gradient_of_a_finite_sum_matches_its_value_and_its_terms(problem):
     rng = np.random.default_rng(0)
     width = 3 if isinstance(problem, Quadratic) else 1
     x, anchor = rng.normal(size=(2, 1, width))
@@ -238,7 +241,7 @@ def test_a_finite_sums_gradient_is_the_slope_of_its_value_and_the_mean_of_its_te
     np.testing.assert_allclose(change / problem.n_terms, point.gradient - problem.at(anchor).gradient)
 
 
-def test_svrg_solves_a_sum_that_is_no_embedding():
+def test_svrg_minimises_a_sum_other_than_an_embedding():
     problem = ShiftedSines((-0.4, -0.1, 0.1, 0.4))
     monitor = Monitor(problem, Limits(40))
     solver = ct.solvers.SVRG(step=StabilizedBB(epsilon=2.0, first=0.005), draws=40, batch_size=1, module_epochs=4)
@@ -248,7 +251,7 @@ def test_svrg_solves_a_sum_that_is_no_embedding():
 
 
 class RecordingSines(ShiftedSines):
-    """Shifted sines that keep the walks of all epochs, with the snapshots at which they began."""
+    """Shifted sines that record the walks of all epochs, with the snapshots they started from."""
 
     def walk(self, snapshot, batch_size):
         walk = super().walk(snapshot, batch_size)
@@ -257,7 +260,7 @@ class RecordingSines(ShiftedSines):
 
 
 @pytest.mark.parametrize("output", ["best", "last", "random"])
-def test_a_module_begins_at_the_output_of_the_module_before_it(output):
+def test_a_module_starts_from_the_output_of_the_previous_one(output):
     problem = RecordingSines((-0.4, -0.1, 0.1, 0.4))
     object.__setattr__(problem, "walks", [])
     rule = StabilizedBB(epsilon=2.0, first=0.005)
@@ -276,7 +279,7 @@ def test_a_module_begins_at_the_output_of_the_module_before_it(output):
 
 @pytest.mark.parametrize("n_modules", [1, 2])
 def test_the_random_output_of_a_module_is_uniform_over_its_iterates(n_modules):
-    # One term and a constant step: every step multiplies the place by 0.95, and a module has 8 steps.
+    # One term and a constant step: every step multiplies the position by 0.95, and a module has 8 steps.
     problem, start = Quadratic((1.0,)), np.array([[1.0]])
     solver = ct.solvers.SVRG(step=Constant(step=0.05), draws=4, batch_size=1, module_epochs=2, output="random")
     counts = np.zeros(8 * n_modules + 1, int)
@@ -288,7 +291,7 @@ def test_the_random_output_of_a_module_is_uniform_over_its_iterates(n_modules):
     assert np.all(np.abs(counts - expected) <= 4.5 * np.sqrt(expected))
 
 
-def test_plain_bb_climbs_where_the_papers_example_says_and_sbb_descends():
+def test_bb_ascends_and_sbb_descends_in_the_papers_example():
     problem = Quadratic((1.0, 0.0, -1.0))
     start = np.array([[0.0, 0.0, 1.0]])
     values = {}
@@ -301,17 +304,17 @@ def test_plain_bb_climbs_where_the_papers_example_says_and_sbb_descends():
     assert values["StabilizedBB"][2] < values["StabilizedBB"][1]
 
 
-def test_classical_mds_gives_back_the_distances_of_places_in_the_plane():
-    places = np.random.default_rng(0).normal(size=(8, 2))
-    distances = np.linalg.norm(places[:, None] - places, axis=2)
-    found = classical_mds(distances, 2)
-    np.testing.assert_allclose(np.linalg.norm(found[:, None] - found, axis=2), distances)
+def test_classical_mds_reproduces_the_distances_of_points_in_the_plane():
+    points = np.random.default_rng(0).normal(size=(8, 2))
+    distances = np.linalg.norm(points[:, None] - points, axis=2)
+    coordinates = classical_mds(distances, 2)
+    np.testing.assert_allclose(np.linalg.norm(coordinates[:, None] - coordinates, axis=2), distances)
 
 
 # ---- pages -----------------------------------------------------------------------------------------------------------
 
 
-def test_a_page_holds_its_pictures_and_escapes_its_text(tmp_path):
+def test_a_page_embeds_its_pictures_and_escapes_its_text(tmp_path):
     (tmp_path / "demo").mkdir()
     (tmp_path / "demo" / "dot.png").write_bytes(b"not really a picture")
     blocks = [Text("a < b, `code` and **bold**"), Table("T.", ["|x|"], [["1"]]), Picture("dot", "A dot [here].")]
@@ -327,16 +330,16 @@ def test_a_page_holds_its_pictures_and_escapes_its_text(tmp_path):
 DOCS = ROOT / "docs"
 
 
-def test_the_page_in_the_guide_is_made_from_the_numbers_beside_it():
+def test_the_page_in_the_guide_is_generated_from_the_numbers_beside_it():
     numbers = claims.read(DOCS / "reproduction")
     assert claims.page(numbers, "reproduction/") == (DOCS / "reproduction.md").read_text(encoding="utf-8")
-    shown = {f"{one['name']}/{one['picture']['stem']}.png" for one in numbers["experiments"]}
+    figures = {f"{one['name']}/{one['picture']['stem']}.png" for one in numbers["experiments"]}
     assert {
         path.relative_to(DOCS / "reproduction").as_posix() for path in (DOCS / "reproduction").rglob("*.png")
-    } == shown
+    } == figures
 
 
-def test_the_evidence_beside_the_page_has_the_numbers_of_each_verdict_and_finding():
+def test_the_evidence_beside_the_page_contains_the_numbers_of_each_verdict_and_finding():
     numbers = claims.read(DOCS / "reproduction")
     with open(DOCS / "reproduction" / "claims.csv", encoding="utf-8", newline="") as file:
         header, *rows = csv.reader(file)
@@ -348,8 +351,8 @@ def test_the_evidence_beside_the_page_has_the_numbers_of_each_verdict_and_findin
     assert "(reproduction/claims.csv)" in page
     for number, claim, verdict, *_ in rows:
         says = claim.replace("*", "\\*")
-        shown = says.replace("|", "\\|")
-        assert f"| {number} | {shown} | **{verdict}** |" in page if number else f"- {says}\n" in page
+        cell = says.replace("|", "\\|")
+        assert f"| {number} | {cell} | **{verdict}** |" in page if number else f"- {says}\n" in page
 
 
 @pytest.mark.parametrize(
@@ -362,7 +365,7 @@ def test_the_evidence_beside_the_page_has_the_numbers_of_each_verdict_and_findin
         ([{}], "**could not be judged**"),
     ],
 )
-def test_a_claim_that_is_checked_in_several_settings_has_one_verdict(cases, short, tmp_path):
+def test_a_claim_checked_in_several_settings_has_one_verdict(cases, short, tmp_path):
     settings = "AB" if len(cases) > 1 else [""]
     checked = [Claim("x < y", "1 and 2", case, setting) for case, setting in zip(cases, settings, strict=True)]
     section = Section("demo", "A demo", [Picture("dot", "A dot.")], checked)
@@ -374,7 +377,7 @@ def test_a_claim_that_is_checked_in_several_settings_has_one_verdict(cases, shor
     assert all(f"**{verdict}**" in short for _, _, verdict, *_ in rows)
 
 
-def test_the_guide_gets_the_page_its_figures_and_its_numbers(tmp_path):
+def test_the_page_its_figures_and_its_numbers_are_written_to_the_guide(tmp_path):
     claims.write_guide(DOCS / "reproduction", tmp_path / "guide" / "reproduction.md")
     written = tmp_path / "guide" / "reproduction"
     assert claims.read(written) == claims.read(DOCS / "reproduction")
@@ -385,8 +388,8 @@ def test_the_guide_gets_the_page_its_figures_and_its_numbers(tmp_path):
 def test_an_experiment_that_was_run_again_replaces_its_part_of_the_guide(tmp_path):
     guide = tmp_path / "guide" / "reproduction.md"
     claims.write_guide(DOCS / "reproduction", guide)
-    claimed, found = Claim("x < y", "1", {"ste": True}), Finding("Because.", "A table of numbers.")
-    section = Section("ckl", "Again", [Picture("dot", "A dot.")], [claimed], [found])
+    claimed, finding = Claim("x < y", "1", {"ste": True}), Finding("Because.", "A table of numbers.")
+    section = Section("ckl", "Again", [Picture("dot", "A dot.")], [claimed], [finding])
     (tmp_path / "new" / "ckl").mkdir(parents=True)
     (tmp_path / "new" / "ckl" / "dot.png").write_bytes(b"not really a picture")
     rows = [{"date": "2026-01-01", "machine": "m"}]
@@ -415,7 +418,7 @@ def out(tmp_path_factory):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", QUICK)
-def test_every_experiment_runs_quickly_and_leaves_its_files(name, out):
+def test_every_experiment_has_a_quick_version_that_writes_its_files(name, out):
     (section,) = reproduce(name, quick=True, out=out)
     folder = out / name
     pictures = [block.stem for block in section.blocks if isinstance(block, Picture)]
@@ -434,14 +437,16 @@ def test_every_experiment_runs_quickly_and_leaves_its_files(name, out):
 
 
 @pytest.mark.slow
-def test_a_second_run_gives_the_same_page_without_running_a_trial(out, monkeypatch):
+def test_a_second_run_gives_the_same_page_without_running_a_trial(out):
     (first,) = reproduce("figure3", quick=True, out=out)
-    monkeypatch.setattr("reproduction.figure3._trial", lambda *_: pytest.fail("a trial was run again"))
+    log = out / "figure3" / "trials.jsonl"
+    before = log.read_bytes()
     assert reproduce("figure3", quick=True, out=out) == [first]
+    assert log.read_bytes() == before  # a trial would have been appended
 
 
 @pytest.mark.slow
-def test_more_trials_keep_the_first_ones(out):
+def test_more_trials_are_added_to_the_first_ones(out):
     reproduce("figure3", trials=1, quick=True, out=out / "more")
     before = (out / "more" / "figure3" / "trials.jsonl").read_text()
     reproduce("figure3", trials=2, quick=True, out=out / "more")
@@ -450,7 +455,7 @@ def test_more_trials_keep_the_first_ones(out):
 
 @pytest.mark.slow
 @pytest.mark.skipif(not HAS_MUSIC, reason="no music data")
-def test_all_of_them_make_one_page(out):
+def test_all_experiments_together_make_one_page(out):
     sections = reproduce("all", quick=True, out=out)
     html, text = (out.with_name(f"{out.name}.{kind}").read_text() for kind in ("html", "md"))
     assert len(sections) == len(EXPERIMENTS)
@@ -485,7 +490,7 @@ def test_the_bare_command_lists_everything():
 
 
 @pytest.mark.slow
-def test_the_command_runs_one_and_says_where_it_is(tmp_path):
+def test_the_command_runs_an_experiment_and_reports_its_verdicts(tmp_path):
     result = CliRunner().invoke(app, ["figure3", "--quick", "--trials", "1", "--out", str(tmp_path)])
     assert result.exit_code == 0
     assert (tmp_path / "figure3" / "figure3.md").exists()
@@ -500,17 +505,23 @@ def test_the_command_runs_one_and_says_where_it_is(tmp_path):
         (["table2", "--features", "x.csv"], "features come in a .npz or .mat file"),
     ],
 )
-def test_a_wrong_command_says_what_is_wrong(arguments, message, tmp_path):
+def test_a_wrong_command_is_explained(arguments, message, tmp_path):
     result = CliRunner().invoke(app, [*arguments, "--out", str(tmp_path)])
     assert result.exit_code == 2
     assert message in result.output
 
 
-def test_ctrl_c_says_that_nothing_is_lost(tmp_path, monkeypatch):
-    def interrupted(*_):
+class Interrupted(NamedTuple):
+    """An experiment that is interrupted by Ctrl-C."""
+
+    name: str = "figure3"
+
+    def run(self, bench):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("reproduction.figure3._trial", interrupted)
+
+def test_ctrl_c_is_followed_by_a_message_that_finished_trials_are_kept(tmp_path, monkeypatch):
+    monkeypatch.setitem(EXPERIMENTS, "figure3", Interrupted())
     result = CliRunner().invoke(app, ["figure3", "--quick", "--out", str(tmp_path)])
     assert result.exit_code == 130
     assert "the finished trials are kept" in result.output

@@ -14,7 +14,7 @@ from closerthan.solvers import Gram
 
 
 class RecordingObjective(CPUObjective):
-    """Keeps all Gram matrices at which it was evaluated, with values and gradients."""
+    """An objective that records all Gram matrices at which it is evaluated, with values and gradients."""
 
     def at_gram(self, gram_matrix):
         value, gradient = super().at_gram(gram_matrix)
@@ -24,7 +24,7 @@ class RecordingObjective(CPUObjective):
 
 @pytest.fixture(params=[1e-3, 10.0, 300.0])
 def run(request):
-    """All evaluations of a run, and its history."""
+    """Return all evaluations of a run, and its history."""
     data = datasets.synthetic(15, 2, 600, 10, seed=3)
     objective = RecordingObjective(data.train, STE())
     objective.evaluations = []
@@ -35,7 +35,7 @@ def run(request):
 
 
 def epochs_of(run):
-    """For each epoch: the evaluation before it, its step, and the evaluations in it, the accepted one last."""
+    """Yield, for each epoch, the evaluation before it, its step, and its own evaluations, the accepted one last."""
     evaluations, history = run
     counts = np.diff(history.gradients) // 600
     ends = np.cumsum([1, *counts.astype(int)])
@@ -44,7 +44,7 @@ def epochs_of(run):
 
 
 def decreases_enough(before, after, step):
-    """f(after) <= f(before) + <gradient, move> + |move|^2 / (2 step), as for any projected gradient."""
+    """Check f(after) <= f(before) + <gradient, move> + |move|^2 / (2 step), the sufficient decrease."""
     (gram, value, gradient), (proposed, proposed_value, _) = before, after
     move = proposed - gram
     return proposed_value <= value + np.sum(gradient * move) + np.sum(move**2) / (2 * step)
@@ -57,7 +57,7 @@ def test_a_step_is_halved_until_the_objective_decreases_enough_and_no_further(ru
         assert accepted == [False] * (len(proposals) - 1) + [True]
 
 
-def test_after_each_epoch_the_next_step_tried_is_half_as_long_again(run):
+def test_each_epoch_first_tries_a_step_one_and_a_half_times_as_long_as_the_last(run):
     steps = [(step, step * 2 ** (len(proposals) - 1)) for _, step, proposals in epochs_of(run)]
-    for (taken, _), (_, tried) in itertools.pairwise(steps):
-        assert tried == pytest.approx(1.5 * taken, rel=1e-12)
+    for (accepted, _), (_, first) in itertools.pairwise(steps):
+        assert first == pytest.approx(1.5 * accepted, rel=1e-12)

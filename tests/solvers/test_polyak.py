@@ -1,4 +1,4 @@
-"""When the default solver shortens its steps, and when it takes an epoch back."""
+"""The default solver shortens its steps after an epoch with little progress, and undoes one without any."""
 
 from dataclasses import replace
 
@@ -13,8 +13,8 @@ from closerthan.solvers import Polyak
 N_TERMS = 60
 
 
-class Told(PlainObjective):
-    """An objective that is told its values, one after another; the rest is as ever."""
+class ScriptedObjective(PlainObjective):
+    """An objective that reports prescribed values, one after another; everything else is computed."""
 
     def __init__(self, values, collapsed):
         super().__init__(random_comparisons("triplets", np.random.default_rng(0)), LOSSES["ste"]())
@@ -42,38 +42,38 @@ class Recorder:
 
     @property
     def ages(self):
-        """In passes."""
+        """The age after each epoch, in passes."""
         return [float(state["age"]) / N_TERMS for state in self.states]
 
 
 def run(values, collapsed=1.0, reach=1e9):
-    """Epochs of one pass each; each must gain a tenth of all that has been gained."""
+    """Run epochs of one pass each; each must gain a tenth of the total gain so far."""
     recorder = Recorder(len(values) - 1 - (not np.isfinite(collapsed)))
     start = np.random.default_rng(1).standard_normal((12, 2))
     solver = Polyak(passes=1, extra_dimensions=None, worthwhile=0.1, reach=reach)
-    solver.run(Told(values, collapsed), start, np.random.default_rng(2), recorder)
+    solver.run(ScriptedObjective(values, collapsed), start, np.random.default_rng(2), recorder)
     return recorder
 
 
-def test_an_epoch_that_gains_little_makes_steps_half_as_long():
-    told = run([0.9, 0.5, 0.44, 0.43, 0.1])  # gains of .4, .06, .01 and .33 where .05, .056, .057 and .09 are wanted
-    assert told.ages == [1, 2, (2 + 1) * 4, 13]
+def test_an_epoch_with_little_progress_halves_the_steps():
+    recorder = run([0.9, 0.5, 0.44, 0.43, 0.1])  # gains of .4, .06, .01, .33; .05, .056, .057, .09 are required
+    assert recorder.ages == [1, 2, (2 + 1) * 4, 13]
 
 
-def test_the_shorter_steps_are_the_less_is_wanted():
-    told = run([0.9, 0.5, 0.46, 0.44, 0.42], reach=N_TERMS / 12)  # a pass, for 12 objects
-    # .05, .054 / sqrt(2), .056 / sqrt(3) and .058 / sqrt(13) are wanted
-    assert told.ages == [1, 2, (2 + 1) * 4, 13]
+def test_the_required_gain_decreases_with_the_length_of_the_steps():
+    recorder = run([0.9, 0.5, 0.46, 0.44, 0.42], reach=N_TERMS / 12)  # a pass, for 12 objects
+    # Gains of .05, .054 / sqrt(2), .056 / sqrt(3) and .058 / sqrt(13) are required.
+    assert recorder.ages == [1, 2, (2 + 1) * 4, 13]
 
 
 @pytest.mark.parametrize("value", [0.5, 0.6, 3.0, np.inf, np.nan])
-def test_an_epoch_that_gains_nothing_is_also_taken_back(value):
-    told = run([0.9, 0.5, value, 0.2])
-    assert told.ages == [1, (1 + 1) * 4, 9]
-    assert told.objectives == [0.9, 0.5, 0.5, 0.2]
-    np.testing.assert_array_equal(told.states[1]["mean"], told.states[0]["mean"])
+def test_an_epoch_without_progress_is_also_undone(value):
+    recorder = run([0.9, 0.5, value, 0.2])
+    assert recorder.ages == [1, (1 + 1) * 4, 9]
+    assert recorder.objectives == [0.9, 0.5, 0.5, 0.2]
+    np.testing.assert_array_equal(recorder.states[1]["mean"], recorder.states[0]["mean"])
 
 
-def test_without_a_collapsed_objective_the_start_takes_its_place():
-    told = run([0.9, 0.9, 0.5, 0.47, 0.2], collapsed=np.inf)
-    assert told.ages == [1, (1 + 1) * 4, 9]
+def test_gains_are_relative_to_the_start_if_a_collapsed_map_has_no_objective():
+    recorder = run([0.9, 0.9, 0.5, 0.47, 0.2], collapsed=np.inf)
+    assert recorder.ages == [1, (1 + 1) * 4, 9]

@@ -1,4 +1,4 @@
-"""Step rules against their formulas, bounds and the paper's example."""
+"""Step rules, compared with their formulas, their bounds and the paper's example."""
 
 import numpy as np
 import pytest
@@ -21,7 +21,7 @@ def test_plain_bb_is_negative_or_infinite_on_the_papers_saddle():
     assert rule(1, 1, on_the_saddle([0, 1.5, 0]), on_the_saddle([0, 1, 0])) == np.inf
 
 
-def test_sbb_stays_positive_and_bounded_there():
+def test_sbb_stays_positive_and_bounded_on_the_papers_saddle():
     rule = StabilizedBB(epsilon=0.5)
     assert rule(1, 1, on_the_saddle([0, 0, 1.5]), on_the_saddle([0, 0, 1])) == pytest.approx(1 / 1.5)
     assert rule(1, 1, on_the_saddle([0, 1.5, 0]), on_the_saddle([0, 1, 0])) == pytest.approx(2)
@@ -44,14 +44,14 @@ def test_the_default_epsilon_scales_with_objects_and_is_bounded_along_single_com
     assert StabilizedBB()(1, 1, flat[1], flat[0]) == pytest.approx(50 / 0.1)  # the full gradient
 
 
-def test_the_first_step_is_given_or_scales_with_objects():
+def test_the_first_step_defaults_to_a_multiple_of_the_number_of_objects():
     point = on_the_saddle([1, 1, 1])
     for rule in (Constant, lambda step: Decay(first=step), lambda step: StabilizedBB(first=step)):
         assert rule(0.3)(0, 100, point, None) == 0.3
         assert rule(None)(0, 100, point, None) == pytest.approx(0.5 * 1 / 100)
 
 
-def test_nothing_moved_means_no_step():
+def test_the_step_is_zero_if_nothing_moved():
     point = on_the_saddle([1, 2, 3])
     assert StabilizedBB()(1, 10, point, point) == 0
     assert BarzilaiBorwein()(1, 10, point, point) == 0
@@ -68,7 +68,7 @@ def test_impossible_settings_are_refused(make):
 
 
 @pytest.mark.parametrize("rule", [Constant(1), Decay(first=1), BarzilaiBorwein(first=1), StabilizedBB(first=1)])
-def test_a_whole_number_is_a_step_like_any_other(rule):
-    """A kernel for steps that are integers would be compiled while the clock runs."""
+def test_an_integer_step_becomes_a_float(rule):
+    """Otherwise a kernel for integer steps would be compiled during the fit."""
     point = Point(np.zeros((3, 1)), 0.0, np.zeros((3, 1)))
     assert type(rule(0, 10, point, None)) is float

@@ -1,4 +1,4 @@
-"""Orders: complete, random, in whole batches, in little memory; and what their descriptions stand for."""
+"""Visiting orders: complete, random, in whole batches, compact; and the expansion of their descriptions."""
 
 import functools
 
@@ -15,13 +15,13 @@ from closerthan.solvers.visiting_order import SAMPLINGS, shuffled, visits
 
 
 def whole(orders):
-    """All chunks, one after another."""
+    """Concatenate all chunks."""
     return np.concatenate([chunk.indices() for chunk in orders])
 
 
 @pytest.mark.parametrize("sampling", SAMPLINGS)
 @pytest.mark.parametrize(("n_terms", "batch_size"), [(10, 1), (100, 7), (5_000, 1), (5_000, 64), (100_003, 1_000)])
-def test_chunks_are_whole_batches_within_memory(sampling, n_terms, batch_size):
+def test_chunks_consist_of_whole_batches_and_are_small(sampling, n_terms, batch_size):
     chunks = list(SAMPLINGS[sampling](np.random.default_rng(0), n_terms, n_terms, batch_size, 2048))
     orders = [chunk.indices() for chunk in chunks]
     assert [len(chunk) for chunk in chunks] == [len(order) for order in orders]
@@ -49,24 +49,24 @@ def test_a_shuffled_batch_is_spread_over_sorted_data():
             assert len(np.unique(batch // 1000)) > 5
 
 
-def test_long_runs_do_not_stay_where_they_are():
-    """Where runs are many times 16 terms long (here 160), 64 of them would be all that is seen for a while."""
+def test_long_runs_are_spread_over_the_data():
+    """If runs of many times 16 terms (here 160) were contiguous, only 64 places would be visited for a while."""
     order = whole(shuffled(np.random.default_rng(0), 300_000, 300_000, 1, 2048))
     for some in order[: 70 * 4096].reshape(70, 4096):
-        assert len(np.unique(some // 1000)) > 130  # of 300; at random places: 174
-        assert max(np.bincount(some // 30_000, minlength=10)) < 700  # from all over, as many
+        assert len(np.unique(some // 1000)) > 130  # of 300; random places would give 174
+        assert max(np.bincount(some // 30_000, minlength=10)) < 700  # about equally from all parts
 
 
 def test_uniform_draws_are_uniform():
     order = whole(SAMPLINGS["uniform"](np.random.default_rng(0), 50, 50_000, 10, 2048))
     counts = np.bincount(order, minlength=50)
     assert 20 < np.sum((counts - 1000) ** 2 / 1000) < 90  # chi-squared, 49 degrees of freedom, p < 0.001
-    pairs = np.bincount(order[::2] * 50 + order[1::2], minlength=2500)  # what follows does not depend on what was
+    pairs = np.bincount(order[::2] * 50 + order[1::2], minlength=2500)  # successive draws are independent
     assert 2270 < np.sum((pairs - 10) ** 2 / 10) < 2730  # chi-squared, 2,499 degrees of freedom
 
 
-def test_passes_visit_each_term_once_however_they_are_cut(rng):
-    """Also where a chunk begins among the terms that fill no run."""
+def test_passes_visit_each_term_once_for_any_chunk_size(rng):
+    """This includes chunks that begin among the terms that belong to no run."""
     for _ in range(300):
         n_terms, memory, batch_size = (int(rng.integers(1, most)) for most in (12_000, 5_000, 8))
         order = whole(shuffled(rng, n_terms, 2 * n_terms * batch_size, batch_size, memory))
@@ -74,15 +74,15 @@ def test_passes_visit_each_term_once_however_they_are_cut(rng):
             assert (np.bincount(order[first : first + n_terms], minlength=n_terms) == 1).all(), (n_terms, memory)
 
 
-def test_a_long_pass_is_a_short_description():
-    """10^9 terms: where some thousand runs begin, and a few terms that fill none."""
+def test_a_long_pass_has_a_short_description():
+    """A pass over 10^9 terms is described by the starts of some thousand runs, and a few remaining terms."""
     first = next(shuffled(np.random.default_rng(0), 10**9, 10**9, 1, MOST_RUNS))
     (piece,) = first.pieces
     assert len(piece.runs) + len(piece.rest) < 10 * MOST_RUNS
     assert len(np.unique(first.indices())) == len(first)
 
 
-# ---- descriptions and what they stand for ----------------------------------------------------------------------------
+# ---- descriptions and their expansion --------------------------------------------------------------------------------
 
 
 @functools.cache
@@ -111,11 +111,11 @@ CASES = {
 
 @settings(deadline=None, max_examples=150)
 @given(**CASES, cuts=st.tuples(st.integers(-6_000, 6_000), st.integers(-6_000, 6_000)))
-def test_a_device_expands_to_what_plain_numpy_does_and_slices_are_slices(
+def test_a_device_expands_visits_and_their_slices_as_numpy_does(
     n_terms, weighted, sampling, passes, chunk, batch_size, seed, cuts
 ):
     objective, shares = objective_of(n_terms, weighted)
-    batch_size, chunk = min(batch_size, n_terms), max(chunk, n_terms // 20)  # in not too many parts
+    batch_size, chunk = min(batch_size, n_terms), max(chunk, n_terms // 20)  # limits the number of parts
     rng = np.random.default_rng(seed)
     shares = shares if objective.weighted else None
     for part in visits(sampling, rng, objective, passes * n_terms, batch_size, chunk):
@@ -132,7 +132,7 @@ def test_a_device_expands_to_what_plain_numpy_does_and_slices_are_slices(
 
 @settings(deadline=None, max_examples=50)
 @given(seed=st.integers(0, 2**63 - 1), n_terms=st.integers(1, 10**9), first=st.integers(0, 10**12))
-def test_draws_of_a_stream_do_not_depend_on_where_one_begins(seed, n_terms, first):
+def test_draws_of_a_stream_do_not_depend_on_the_first_one(seed, n_terms, first):
     some = UniformDraws(seed, n_terms, first, 40).indices()
     assert some.min() >= 0
     assert some.max() < n_terms
@@ -140,7 +140,7 @@ def test_draws_of_a_stream_do_not_depend_on_where_one_begins(seed, n_terms, firs
 
 
 def test_each_term_is_drawn_in_proportion_to_its_weight_in_every_pass():
-    """Within one visit of what it should be: places are spread evenly."""
+    """Counts differ from their expectation by less than two visits, because positions are spread evenly."""
     objective, shares = objective_of(1_025, True)
     expected = np.diff(shares, prepend=0.0)
     for seed in range(20):
@@ -150,26 +150,25 @@ def test_each_term_is_drawn_in_proportion_to_its_weight_in_every_pass():
         assert not counts[expected == 0].any()
 
 
-def test_visits_for_terms_of_equal_weight_are_refused_where_weights_differ():
+def test_visits_drawn_for_equal_weights_are_refused_if_weights_differ():
     objective, _ = objective_of(100, True)
     with pytest.raises(ValueError, match="drawn for terms of equal weight"):
         objective.expand(visits_of([0, 1]))
 
 
-def test_steps_of_a_slice_are_refused():
+def test_slices_with_a_step_are_refused():
     with pytest.raises(ValueError, match="cannot be sliced with a step of 2"):
         visits_of(range(5))[::2]
 
 
-def test_no_visits_are_an_empty_order():
+def test_empty_visits_expand_to_an_empty_order():
     objective, _ = objective_of(100, False)
-    for none in (Visits(()), visits_of(range(5))[3:3], visits_of(range(5))[4:2]):
-        assert len(none) == 0
-        assert objective.expand(none).tolist() == none.indices().tolist() == []
+    for empty in (Visits(()), visits_of(range(5))[3:3], visits_of(range(5))[4:2]):
+        assert len(empty) == 0
+        assert objective.expand(empty).tolist() == empty.indices().tolist() == []
 
 
-def test_runs_are_visited_side_by_side():
-    """As in the description: 64 runs in turn, then the others, then the rest."""
+def test_64_runs_are_visited_in_turn_then_the_others_then_the_rest():
     runs, rest = np.arange(0, 140, 2)[::-1].copy(), np.array([141, 140])
     order = ShuffledPass(runs, 2, 2, rest, 0, 142).indices().tolist()
     wide, narrow = runs[:64].tolist(), runs[64:].tolist()

@@ -116,7 +116,7 @@ def test_repeated_questions_give_the_noise(curve):
 @pytest.mark.parametrize(
     ("answers", "settings", "message"),
     [
-        ([[0, 1, 2]] * 50, {}, "all answers are about the same objects; .* at least 10 groups"),
+        ([[0, 1, 2]] * 50, {}, "all answers are about the same objects; .* at least 10 different sets of objects"),
         ([[0, 1, 2], [1, 2, 3], [0, 2, 3]], {}, "at least 10"),
         ([[0, 1, 2]] * 50, {"by": "people"}, "nothing says who gave the answers"),
         ([[0, 1, 2]] * 50, {"by": "comparisons"}, 'it can be "auto", "answers", "blocks" or "people"'),

@@ -92,7 +92,7 @@ def test_the_time_limit_is_that_of_a_fit_and_its_replicates_together(after):
     result = ct.embed(STUDY, **QUICK)
     after(6, "time_limit")
     found = ct.replicate(STUDY, result=result, n_replicates=20, seed=0, time_limit=1e6)
-    assert (len(found), found.n_asked, found.stopped_by) == (6, 20, "time_limit")
+    assert (len(found), found.n_requested, found.stopped_by) == (6, 20, "time_limit")
     assert "the time limit was reached after 6 of 20" in repr(found)
     assert "the time limit was reached after 6 of 20" in Findings(found).facts()[0].note
 

@@ -19,7 +19,6 @@ from closerthan.uncertainty.neighbours import NeighbourCalibration, neighbour_pr
 
 POINTS = np.random.default_rng(0).standard_normal((15, 2))
 ANSWERS = simulated(POINTS, 900, noise="ste", seed=0)
-ROW_WEIGHTS = np.where(np.arange(900) % 2 == 0, 2.0, 1.0)
 QUESTIONS = [[0, 1, 2], [3, 4, 5], [6, 7, 8]]
 
 
@@ -91,30 +90,6 @@ def test_people_are_resampled_where_five_are_known():
     assert ct.replicate(with_people(4), n_replicates=4, loss="ste", seed=0).by == "answers"
     asked = ct.replicate(with_people(6), n_replicates=4, loss="ste", seed=0, by="answers")
     assert (asked.by, asked.n_units) == ("answers", 900)
-
-
-def test_rows_of_one_person_or_answer_share_a_weight():
-    rng, many = np.random.default_rng(0), 10**6
-    answers = ct.Comparisons.from_triplets(ANSWERS.rows, n_objects=15, answers=np.arange(900) // 2)
-    weights = resampling._resampled(answers, "answers", rng, many).weights
-    assert (weights[::2] == weights[1::2]).all()
-    assert len(np.unique(weights)) == 450
-    people = with_people(6)
-    weights = resampling._resampled(people, "people", rng, 1).weights
-    assert len(np.unique(weights)) == 6
-    heavy = dataclasses.replace(ANSWERS, weights=np.full(900, 3.0))
-    both = [resampling._resampled(a, "answers", np.random.default_rng(1), many).weights for a in (ANSWERS, heavy)]
-    np.testing.assert_allclose(both[1], 3 * both[0])
-
-
-def test_many_answers_are_drawn_with_replacement_each_whole():
-    answers = ct.Comparisons.from_triplets(ANSWERS.rows, n_objects=15, answers=np.arange(900) // 2, weights=ROW_WEIGHTS)
-    drawn = resampling._resampled(answers, "answers", np.random.default_rng(0), 2)
-    times = np.bincount(drawn.answers, minlength=450)
-    assert times.sum() == 900  # rows, two of each answer
-    assert (times % 2 == 0).all()
-    assert 0.33 < (times == 0).mean() < 0.41
-    assert drawn.weights.sum() == 450 * 3.0
 
 
 def test_a_committee_predicts_by_maps_of_its_own(found):

@@ -1,1 +1,1 @@
-"""Asking people: a study in a folder, the server that collects its answers, and its pages."""
+"""Collecting answers: studies, the server that asks the questions, and its web pages."""

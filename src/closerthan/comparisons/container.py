@@ -231,6 +231,7 @@ class Comparisons:
         return comparisons
 
     @classmethod
+    @checked
     def from_columns(cls, rows: NDArray[np.int32], n_objects: int, **columns: Any) -> "Comparisons":
         """Return comparisons with these attributes, which are checked already.
 
@@ -546,6 +547,7 @@ class Comparisons:
             return self
         return self.take(np.sort(rng.permutation(len(self))[:number]))
 
+    @checked
     def in_memory(self, most: int, rng: np.random.Generator) -> "Comparisons":  # noqa: ARG002
         """Return these comparisons or, if they are in a large file, a random sample of about ``most`` rows."""
         return self

@@ -125,6 +125,11 @@ class FileRows:
         return Path(self.path.removeprefix(_TEMPORARY) if self.path.startswith(_TEMPORARY) else Path(self.path).parent)
 
     @property
+    def block_rows(self) -> int:
+        """Number of rows to read at a time."""
+        return int(self.kept.get("block_rows", BLOCK))
+
+    @property
     def range(self) -> tuple[int, int]:
         """First and last position of the rows in the file, in bytes."""
         return self._offset, self._offset + len(self) * self.row_bytes
@@ -170,13 +175,19 @@ class TemporaryRows(np.memmap):
         Folder of the file. The folder for temporary files is used if it is None, not writable or too full.
     dtype
         Type of the numbers.
+    block_rows
+        Number of rows to read at a time.
     """
 
     descriptor: int
     folder: str
 
     def __new__(
-        cls, shape: tuple[int, ...], folder: str | os.PathLike[str] | None = None, dtype: Any = np.int32
+        cls,
+        shape: tuple[int, ...],
+        folder: str | os.PathLike[str] | None = None,
+        dtype: Any = np.int32,
+        block_rows: int = BLOCK,
     ) -> Self:
         size = np.dtype(dtype).itemsize * math.prod(shape)
         place = _folder_for(size, folder)
@@ -189,6 +200,7 @@ class TemporaryRows(np.memmap):
             rows.descriptor = os.dup(file.fileno())
         weakref.finalize(rows, os.close, rows.descriptor)
         rows.folder = place
+        _kept(rows)["block_rows"] = block_rows
         return rows  # type: ignore[no-any-return]
 
     def write(self, first: int, rows: Stored) -> None:
@@ -266,8 +278,8 @@ def in_blocks(rows: Stored | FileRows, size: int | None = None) -> Iterator[tupl
 
     The next block of a file is read in the background, and a block is overwritten when the one after it is requested.
     """
-    size = size or BLOCK
     file = FileRows.of(rows) if isinstance(rows, np.ndarray) else rows
+    size = size or (BLOCK if file is None else file.block_rows)
     if file is None:
         assert isinstance(rows, np.ndarray)
         for first in range(0, len(rows), size):
@@ -401,8 +413,9 @@ def _survey(file: FileRows) -> Survey:
                     earlier = degenerate[name]
                     degenerate[name] = row if earlier is None else min(earlier, row)
 
+    size = file.block_rows
     with concurrent.futures.ThreadPoolExecutor(WORKERS) as workers:
-        parts = [workers.submit(scan, first, min(first + BLOCK, len(file))) for first in range(0, len(file), BLOCK)]
+        parts = [workers.submit(scan, first, min(first + size, len(file))) for first in range(0, len(file), size)]
         try:
             for part in parts:
                 part.result()

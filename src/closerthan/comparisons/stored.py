@@ -79,11 +79,13 @@ class StoredComparisons(Comparisons):
         if self.skipped is not None:
             yield self.skipped.data
 
+    @checked
     def has_several_groups(self, by: str = AUTO) -> bool:
         """Return True: to count the groups all rows would have to be in memory, and a large file has several."""
         self.split_unit(by)
         return True
 
+    @checked
     def in_memory(self, most: int, rng: np.random.Generator) -> Comparisons:
         """Return a random sample of about ``most`` rows, in memory; all rows if there are no more."""
         return self.sample(most, rng)
@@ -150,6 +152,7 @@ class StoredComparisons(Comparisons):
 
     def blocks_of_answers(self, size: int | None = None) -> Iterator[tuple[int, dict[str, Stored]]]:
         """Yield blocks of all columns with the number of their first row; no answer is cut by the end of a block."""
+        size = size or self.file.block_rows
         columns = {name: getattr(self, name) for name in COLUMNS if getattr(self, name) is not None}
         rest: dict[str, Stored] = {}  # rows of an answer that may go on in the next block
         for blocks in zip(*(in_blocks(column, size) for column in columns.values()), strict=True):

@@ -111,23 +111,23 @@ _ARGUMENTS: dict[LossType, Any] = {}
 _UNCHANGING = ("math", "cmath", "builtins", "numpy", "numba")  # modules whose contents follow from their name
 
 
-def _digest(thing: Any, names: tuple[str, ...], seen: set[int]) -> bytes:
+def _digest(thing: Any, names: tuple[str, ...], visited: set[int]) -> bytes:
     """Encode everything about an object that compiled code depends on; ``names`` are the names that the code uses."""
     if isinstance(thing, numba.core.dispatcher.Dispatcher):
         thing = thing.py_func
-    if id(thing) in seen:
+    if id(thing) in visited:
         return b"seen"
     if isinstance(thing, python_types.FunctionType):
-        seen.add(id(thing))
+        visited.add(id(thing))
         names = _names(thing.__code__)
         used = [(name, thing.__globals__[name]) for name in names if name in thing.__globals__]
         closure = [(str(place), cell.cell_contents) for place, cell in enumerate(thing.__closure__ or ())]
         parts = [("code", thing.__code__), ("defaults", thing.__defaults__), *closure, *used]
-        return _joined(b"function", [(name, _digest(part, names, seen)) for name, part in parts])
+        return _joined(b"function", [(name, _digest(part, names, visited)) for name, part in parts])
     if isinstance(thing, python_types.CodeType):
-        return _joined(thing.co_code, [(repr(thing.co_names), _digest(thing.co_consts, names, seen))])
+        return _joined(thing.co_code, [(repr(thing.co_names), _digest(thing.co_consts, names, visited))])
     if isinstance(thing, tuple | list):
-        return _joined(b"tuple", [(str(place), _digest(part, names, seen)) for place, part in enumerate(thing)])
+        return _joined(b"tuple", [(str(place), _digest(part, names, visited)) for place, part in enumerate(thing)])
     if isinstance(thing, np.ndarray):
         return _joined(thing.tobytes(), [(str(thing.dtype), repr(thing.shape).encode())])
     if thing is None or isinstance(thing, bool | int | float | complex | str | bytes | frozenset | np.generic):
@@ -139,9 +139,9 @@ def _digest(thing: Any, names: tuple[str, ...], seen: set[int]) -> bytes:
         own = f"{home}.{thing.__name__}".encode()
         if home.partition(".")[0] in _UNCHANGING:
             return own
-        seen.add(id(thing))
+        visited.add(id(thing))
         attributes = [(name, getattr(thing, name)) for name in names if hasattr(thing, name)]
-        return _joined(own, [(name, _digest(value, names, seen)) for name, value in attributes])
+        return _joined(own, [(name, _digest(value, names, visited)) for name, value in attributes])
     # The state of other objects cannot be inspected, so code that depends on them is never taken from the cache.
     return uuid.uuid4().bytes
 

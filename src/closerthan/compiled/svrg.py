@@ -76,7 +76,7 @@ def svrg_move(factors, i, j, l, k):  # noqa: E741
 
 
 @kernel
-def svrg_steps(loss, rows, order, step, done, state):
+def svrg_steps(loss, rows, order, step, steps_done, state):
     """Make variance-reduced steps of one comparison each along ``order``, touching only the rows of that comparison.
 
     Within an epoch the step size and the full gradient at the snapshot are constant, so after ``t`` steps every row
@@ -85,13 +85,13 @@ def svrg_steps(loss, rows, order, step, done, state):
     costs O(n_dims) for any number of objects.
 
     ``state[row]`` holds the stored position, the snapshot and the full gradient at the snapshot, contiguous in memory;
-    ``done`` is the number of steps made earlier in this epoch.
+    ``steps_done`` is the number of steps made earlier in this epoch.
     """
     scale = 2.0 * step
     for begin in range(0, order.shape[0], STRETCH):
         here = fetched(rows, order[begin : begin + STRETCH])
         for q in range(here.table.shape[0]):
-            debt = (done + begin + q) * step
+            debt = (steps_done + begin + q) * step
             prefetch_ahead(here, q, state)
             objects = ends(here, q)
             near, far, anchor_near, anchor_far = svrg_distances(state, objects, (debt,))

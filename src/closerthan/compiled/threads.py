@@ -36,8 +36,8 @@ class WorkerPool:
     [11, 22, 33]
     """
 
-    def __init__(self, n_workers: int) -> None:
-        self._workers = [_Worker() for _ in range(n_workers)]
+    def __init__(self, n_workers: int, spins: int = SPINS) -> None:
+        self._workers = [Worker(spins) for _ in range(n_workers)]
         self._busy = threading.Lock()
         try:
             for worker in self._workers:
@@ -100,18 +100,18 @@ class WorkerPool:
         for worker in self._dismiss():
             worker.join()
 
-    def _dismiss(self) -> "list[_Worker]":
+    def _dismiss(self) -> "list[Worker]":
         dismissed, self._workers = self._workers, []
         for worker in dismissed:
             worker.begin(None)
         return dismissed
 
 
-class _Worker:
+class Worker:
     """A thread that runs one task after another; the task ``None`` ends it."""
 
-    def __init__(self) -> None:
-        self._tasks, self._ends = _Mailbox(), _Mailbox()
+    def __init__(self, spins: int = SPINS) -> None:
+        self._tasks, self._ends = _Mailbox(spins), _Mailbox(spins)
         self._thread = threading.Thread(target=self._serve, daemon=True)
 
     def start(self) -> None:
@@ -145,7 +145,8 @@ class _Worker:
 class _Mailbox:
     """A queue whose reader spins before it blocks. Its counter of items is only a hint to stop spinning."""
 
-    def __init__(self) -> None:
+    def __init__(self, spins: int) -> None:
+        self._spins = spins
         self._items: queue.SimpleQueue[Any] = queue.SimpleQueue()
         self._counter = np.zeros(1, np.int64)  # items put so far
         self._received = 0
@@ -155,7 +156,7 @@ class _Mailbox:
         self._counter[0] += 1
 
     def get(self) -> Any:
-        spin_wait(self._counter, self._received, SPINS)
+        spin_wait(self._counter, self._received, self._spins)
         item = self._items.get()
         self._received += 1
         return item

@@ -1,4 +1,4 @@
-"""Data to try things on: one maker or loader per file; :func:`list` says what there is to load."""
+"""Example data: real data sets, listed by :func:`list`, and generators of synthetic ones."""
 
 from closerthan.datasets.about import About, Catalogue
 from closerthan.datasets.cars import cars

@@ -1,4 +1,4 @@
-"""What is known about a data set before it is loaded: one line of the list."""
+"""Descriptions of data sets, available before they are loaded."""
 
 import dataclasses
 from collections.abc import Callable, Sequence
@@ -13,24 +13,24 @@ __all__ = ["About", "Catalogue"]
 
 @dataclasses.dataclass(frozen=True)
 class About:
-    """A data set: what it is, whose it is, and where its files are.
+    """Description of a data set.
 
     Attributes
     ----------
     name
-        What it is called here.
+        Name of the data set.
     what
         The question and the objects, in a few words.
     answers, n_objects
-        How many answers there are (in words, where only that is known), and about how many objects.
+        Number of answers, as text, since it may be approximate, and of objects.
     licence
-        Under what conditions it may be used, as far as its source says.
+        Licence, as far as the source states one.
     page
-        Where to read more, and whom to cite.
+        Reference and web page.
     load
-        The loader.
+        Function that loads the data set.
     files
-        What is downloaded if it is not here; nothing for what is shipped.
+        Files to download; empty if the data is part of the package.
     """
 
     name: str
@@ -44,12 +44,12 @@ class About:
 
     @property
     def is_here(self) -> bool:
-        """Whether its files are on this machine, so that nothing is downloaded."""
+        """True if all files are on this machine, so that nothing needs to be downloaded."""
         return all(file.here() is not None for file in self.files)
 
     @property
     def size(self) -> str:
-        """How much a download is, as far as that is known before."""
+        """Size of the download in words; "unknown" if it is not known in advance."""
         if not self.files:
             return "shipped"
         sizes = [file.size for file in self.files if file.size is not None]
@@ -63,25 +63,25 @@ class About:
             "more": self.page,
         }
         for file in self.files:
-            place, whose = file.here(), f", as {file.vouched} published it" if file.vouched else ""
+            place, publisher = file.here(), f", as {file.vouched} published it" if file.vouched else ""
             size = "size unknown" if file.size is None else file_size(file.size)
             where = f"{file.address} ({size})" if place is None else str(place)
-            lines[file.name] = f"{where}, sha256 {file.sha256[:12]}...{whose}"
+            lines[file.name] = f"{where}, sha256 {file.sha256[:12]}...{publisher}"
         return "\n".join(f"{name + ': ' if name else ''}{text}" for name, text in lines.items())
 
 
 class Catalogue(tuple[About, ...]):
-    """Data sets; prints as a table, and finds one by its name."""
+    """A tuple of data sets that is printed as a table and can be searched by name."""
 
     __slots__ = ()
 
     @checked
     def named(self, name: str) -> About:
-        """The data set of this name."""
-        found = next((one for one in self if one.name == name), None)
-        if found is None:
+        """Return the data set of this name."""
+        about = next((one for one in self if one.name == name), None)
+        if about is None:
             raise ValueError(f"there is no data set {name!r}; known are: {', '.join(one.name for one in self)}")
-        return found
+        return about
 
     def __repr__(self) -> str:
         header = ("name", "answers", "objects", "download", "here", "licence", "what")

@@ -1,4 +1,4 @@
-"""Which car is the most central of three: answers of people about 60 cars."""
+"""Cars: which of three cars is the most central? Answers about 60 cars."""
 
 from closerthan.comparisons import Comparisons
 from closerthan.datasets.about import About
@@ -18,12 +18,12 @@ REMOTE = Remote(
 
 
 def cars() -> Comparisons:
-    """Two triplets for each of 7,097 answers to "which of these three cars is the most central?" (60 cars).
+    """Load 7,097 answers to "which of these three cars is the most central?" about 60 cars, as two triplets each.
 
     The answer "c is central among a, b, c" says that a is closer to c than to b, and b closer to c than to a
-    (Kleindessner & von Luxburg 2017). Each car's name here is its number in the file; response times are kept. The file
-    is downloaded when it is first needed, or read from the folder that the environment variable ``CLOSERTHAN_DATA``
-    names.
+    (Kleindessner & von Luxburg 2017). The names of the cars are their numbers in the file; response times are included.
+    The file is downloaded when it is first needed, or read from the folder named by the environment variable
+    ``CLOSERTHAN_DATA``.
     """
     return read_comparisons(REMOTE.path(), kind="most-central", numbering="1-based")
 

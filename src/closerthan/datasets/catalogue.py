@@ -13,10 +13,11 @@ __all__ = ["catalogue"]
 
 
 def catalogue() -> Catalogue:
-    """All data sets with a loader: what they are, their licence, and whether they are on this machine.
+    """Return descriptions of all data sets: their content, their licence and whether they are on this machine.
 
-    A file is looked for in the folder that the environment variable ``CLOSERTHAN_DATA`` names and in the user's cache
-    folder; otherwise it is downloaded when it is first needed, after its size was said, and checked.
+    Files are looked up in the folder named by the environment variable ``CLOSERTHAN_DATA`` and in the user's cache
+    folder. Otherwise they are downloaded when they are first needed: the size is printed first, and the checksum is
+    verified.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Which of two faces is more like a third: answers of 39 people about 36 faces."""
+"""Faces: which of two faces is more similar to a third? Answers of 39 people about 36 faces."""
 
 from closerthan.comparisons import Comparisons
 from closerthan.datasets.about import About
@@ -18,11 +18,12 @@ REMOTE = Remote(
 
 
 def cfd36() -> Comparisons:
-    """37,234 answers "which of these two faces is more like this one?" by 39 people about 36 faces.
+    """Load 37,234 answers of 39 people to "which of these two faces is more like this one?" about 36 faces.
 
-    The faces are from the Chicago Face Database, the answers from the R package tripletTools; who gave them, how
-    quickly and on which side is kept. The file has 39,468 rows: 2,234 are catch trials, which are left out. It is
-    downloaded when it is first needed, or read from the folder that the environment variable ``CLOSERTHAN_DATA`` names.
+    The faces are from the Chicago Face Database, the answers from the R package tripletTools. People,
+    response times and sides are included. The file has 39,468 rows, of which 2,234 are catch trials and are left out.
+    It is downloaded when it is first needed, or read from the folder named by the environment variable
+    ``CLOSERTHAN_DATA``.
     """
     return read_comparisons(REMOTE.path())
 

@@ -1,4 +1,4 @@
-"""A table of distances between named objects, and all comparisons that follow from it."""
+"""A table of distances between named objects, and the comparisons that follow from it."""
 
 from typing import NamedTuple
 
@@ -15,7 +15,7 @@ class Distances(NamedTuple):
     names: tuple[str, ...]
 
     def comparisons(self) -> Comparisons:
-        """Every triplet without a tie.
+        """Return every triplet that is not a tie.
 
         Examples
         --------

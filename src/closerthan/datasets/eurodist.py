@@ -14,7 +14,7 @@ __all__ = ["ABOUT", "eurodist", "north_up"]
 
 
 def eurodist() -> Distances:
-    """Road distances in km between 21 European cities (the ``eurodist`` table of R's datasets).
+    """Return road distances in km between 21 European cities (the table ``eurodist`` of R's datasets).
 
     Examples
     --------
@@ -32,7 +32,7 @@ def eurodist() -> Distances:
 def north_up(embedding: Array) -> Array:
     """Rotate and mirror a map of the cities so that Copenhagen is north of Rome, and Athens east of Lisbon.
 
-    Comparisons determine a map up to rotation and reflection; distances stay as they are.
+    Comparisons determine a map only up to rotation and reflection; distances do not change.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Data that may not be shipped: found in the user's folder, or downloaded once and checked."""
+"""Data files that are not part of the package: found on this machine, or downloaded once and verified."""
 
 import errno
 import hashlib
@@ -17,28 +17,28 @@ from closerthan.wording import file_size
 __all__ = ["FOLDER", "Remote"]
 
 FOLDER = "CLOSERTHAN_DATA"
-_TIMEOUT = 60  # seconds without a byte
-_PIECE = 1 << 20  # bytes
+_TIMEOUT = 60  # seconds without data
+_CHUNK = 1 << 20  # bytes read at a time
 
 
 class Remote(NamedTuple):
-    """A public file, and the checksum that it must have.
+    """A public file and its checksum.
 
     Attributes
     ----------
     name
-        What the file is called on this machine.
+        Name of the file on this machine.
     address
-        Where it is downloaded from.
+        Web address to download it from.
     sha256
-        Its checksum.
+        Checksum of the file.
     size
-        Its bytes, if they are known; the server says them otherwise.
+        Size in bytes, if it is known; otherwise the server's figure is used.
     vouched
-        Who published the checksum, if the file was never seen by us. A local copy with another checksum is read then,
-        with a warning; a download with another one is refused in any case.
+        Publisher of the checksum, if we never had the file ourselves. A local copy with another checksum is then used
+        with a warning; a download with another checksum is always refused.
     licence
-        Under what conditions it may be used, as far as its source says.
+        Licence, as far as the source states one.
     """
 
     name: str
@@ -49,32 +49,32 @@ class Remote(NamedTuple):
     licence: str = "not stated"
 
     def here(self) -> Path | None:
-        """Where the file is on this machine; None if it is not.
+        """Return the path of the file on this machine; None if it is not there.
 
-        It is looked for in the folder that the environment variable ``CLOSERTHAN_DATA`` names, then in the user's
-        cache folder.
+        It is looked up in the folder named by the environment variable ``CLOSERTHAN_DATA``, then in the user's cache
+        folder.
         """
         return next((place for place in self._places() if place.exists()), None)
 
     def path(self) -> Path:
-        """Where the file is on this machine, after a download if need be; it goes to the first folder that takes it."""
-        found = self.here()
-        return self._downloaded() if found is None else self._checked(found)
+        """Return the path of the file, after downloading it to the first writable folder if necessary."""
+        path = self.here()
+        return self._downloaded() if path is None else self._checked(path)
 
     def _places(self) -> list[Path]:
-        named = os.environ.get(FOLDER)
+        chosen = os.environ.get(FOLDER)
         cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "closerthan"
-        return [folder / self.name for folder in ([Path(named), cache] if named else [cache])]
+        return [folder / self.name for folder in ([Path(chosen), cache] if chosen else [cache])]
 
     def _checked(self, path: Path) -> Path:
         with open(path, "rb") as file:
-            found = hashlib.file_digest(file, "sha256").hexdigest()
-        if found == self.sha256:
+            sha256 = hashlib.file_digest(file, "sha256").hexdigest()
+        if sha256 == self.sha256:
             return path
-        problem = f"{path} has sha256 {found}, not {self.sha256}"
+        problem = f"{path} has sha256 {sha256}, not {self.sha256}"
         if self.vouched is None:
-            raise ValueError(f"{problem}; delete it to have it downloaded again")
-        # Two frames up: Remote.path, the loader, and who called that.
+            raise ValueError(f"{problem}; delete it, and it will be downloaded again")
+        # The frames in between are Remote.path and the loader.
         warnings.warn(
             f"{problem}, which {self.vouched} published; it is another version of the file, or damaged", stacklevel=4
         )
@@ -92,51 +92,51 @@ class Remote(NamedTuple):
                     raise
         folders = " nor in ".join(str(path.parent) for path in places)
         raise ValueError(
-            f"{self.name} cannot be written in {folders}; name a folder of yours in the environment variable {FOLDER}"
+            f"{self.name} cannot be written in {folders}; set the environment variable {FOLDER} to a writable folder"
         )
 
     def _download(self, path: Path) -> None:
-        """The file appears whole, with the right checksum, or not at all."""
+        """Download the file; it appears only if it is complete and has the right checksum."""
         digest, n_bytes = hashlib.sha256(), 0
         try:
-            answer = urllib.request.urlopen(self.address, timeout=_TIMEOUT)
+            response = urllib.request.urlopen(self.address, timeout=_TIMEOUT)
         except (OSError, http.client.HTTPException, ValueError) as error:
             raise self._unreachable(path, error) from None
-        with answer, whole_file(path) as file:
-            promised = self._promised(answer)
-            size = "a file of unknown size" if promised is None else file_size(promised)
+        with response, whole_file(path) as file:
+            expected = self._expected_size(response)
+            size = "a file of unknown size" if expected is None else file_size(expected)
             print(
                 f"downloading {self.name} ({size}; licence: {self.licence}) from {self.address} to {path.parent}",
                 file=sys.stderr,
             )
-            for piece in self._pieces(path, answer):
-                digest.update(piece)
-                n_bytes += len(piece)
-                file.write(piece)
-            if promised is not None and n_bytes < promised:
-                raise self._unreachable(path, f"it ended after {n_bytes:,} of {promised:,} bytes")
+            for chunk in self._chunks(path, response):
+                digest.update(chunk)
+                n_bytes += len(chunk)
+                file.write(chunk)
+            if expected is not None and n_bytes < expected:
+                raise self._unreachable(path, f"it ended after {n_bytes:,} of {expected:,} bytes")
             if digest.hexdigest() != self.sha256:
                 raise ValueError(
-                    f"{self.address} has sha256 {digest.hexdigest()}, not {self.sha256}; it is not the file that we "
-                    "know, and not kept"
+                    f"{self.address} has sha256 {digest.hexdigest()}, not {self.sha256}; it is not the expected "
+                    "file and was discarded"
                 )
 
-    def _promised(self, answer: Any) -> int | None:
-        said = answer.headers.get("Content-Length")
-        return int(said) if said is not None and said.isdecimal() else self.size
+    def _expected_size(self, response: Any) -> int | None:
+        length = response.headers.get("Content-Length")
+        return int(length) if length is not None and length.isdecimal() else self.size
 
-    def _pieces(self, path: Path, answer: Any) -> Iterator[bytes]:
+    def _chunks(self, path: Path, response: Any) -> Iterator[bytes]:
         while True:
             try:
-                piece = answer.read(_PIECE)
+                chunk = response.read(_CHUNK)
             except (OSError, http.client.HTTPException) as error:
                 raise self._unreachable(path, error) from None
-            if not piece:
+            if not chunk:
                 return
-            yield piece
+            yield chunk
 
     def _unreachable(self, path: Path, error: object) -> ValueError:
         return ValueError(
             f"{self.address} cannot be read ({error}); download it by other means and save it as {path}, or as "
-            f"{self.name} in a folder that the environment variable {FOLDER} names"
+            f"{self.name} in the folder named by the environment variable {FOLDER}"
         )

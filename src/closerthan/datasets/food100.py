@@ -1,4 +1,4 @@
-"""Which food tastes more like another: answers of people about 100 pictures of food."""
+"""Food: which food tastes more like another? Answers about 100 pictures of food."""
 
 from closerthan.comparisons import Comparisons
 from closerthan.datasets.about import About
@@ -7,7 +7,7 @@ from closerthan.files import read_comparisons
 
 __all__ = ["ABOUT", "REMOTE", "food100"]
 
-# The address is a mirror that cblearn names; the first one, at vision.cornell.edu, is no longer there.
+# The address is a mirror listed by cblearn; the original, at vision.cornell.edu, no longer exists.
 REMOTE = Remote(
     "food100-dataset.zip",
     "https://osf.io/download/6aa16bb1813a28b1e43f09bb/",
@@ -17,13 +17,13 @@ REMOTE = Remote(
 
 
 def food100() -> Comparisons:
-    """190,376 triplets: the taste of a food is more like this one than like that one (100 pictures).
+    """Load 190,376 triplets that compare the taste of foods on 100 pictures.
 
-    People chose several of many pictures; each choice became several triplets, and which are from one choice is not
-    known (Wilber, Kwak & Belongie 2014). The archive, which holds the pictures too, is downloaded when it is first
-    needed, or read from the folder that the environment variable ``CLOSERTHAN_DATA`` names. We have not seen it: its
-    address, shape and checksum are those that cblearn publishes. Its authors call the pictures
-    copyrighted material under fair use.
+    People chose several of many pictures, and each choice became several triplets (Wilber, Kwak & Belongie 2014); the
+    file does not say which triplets are from one choice. The archive, which also holds the pictures, is downloaded when
+    it is first needed, or read from the folder named by the environment variable ``CLOSERTHAN_DATA``. This loader was
+    not tested with the archive: its address, layout and checksum are those published by cblearn. The authors call the
+    pictures copyrighted material under fair use.
     """
     return read_comparisons(
         REMOTE.path(),

@@ -1,4 +1,4 @@
-"""Which two of eight pictures are most like another: answers of people about ImageNet's validation pictures."""
+"""ImageNet: which two of eight pictures are most similar to another? Answers about ImageNet's validation pictures."""
 
 from typing import Literal
 
@@ -31,17 +31,19 @@ REMOTES = {
 
 @checked
 def imagenet(version: Literal["0.1", "0.2"] = "0.1") -> Comparisons:
-    """25,273 answers: the two pictures of eight that are most like another one, the most similar first.
+    """Load 25,273 answers, each the two of eight pictures that are most similar to another, the most similar first.
 
-    One answer is 13 triplets: the first is nearer than the seven others, the second nearer than the six that were not
-    chosen (Roads & Love 2021). Version 0.1 has a picture of each of ImageNet's 1,000 classes, version 0.2 has 384,277
-    answers about 50,000 pictures. A picture's name is its number in the file. It needs ``closerthan[files]``.
+    An answer yields 13 triplets: the first choice is nearer than the seven other pictures, the second is nearer than
+    the six that were not chosen (Roads & Love 2021). Version 0.1 has a picture of each of ImageNet's 1,000 classes;
+    version 0.2 has 384,277 answers about 50,000 pictures. The names of the pictures are their numbers in the file. The
+    extra ``closerthan[files]`` is required.
 
-    The file is downloaded when it is first needed, or read from the folder that the environment variable
-    ``CLOSERTHAN_DATA`` names. We have not seen it: its address, shape and checksum are those that cblearn publishes.
+    The file is downloaded when it is first needed, or read from the folder named by the environment variable
+    ``CLOSERTHAN_DATA``. This loader was not tested with the file: its address, layout and checksum are those published
+    by cblearn.
     """
     if version not in REMOTES:
-        raise ValueError(f"version is {version!r}; there are {' and '.join(REMOTES)}")
+        raise ValueError(f"version is {version!r}; the versions are {' and '.join(REMOTES)}")
     return read_comparisons(REMOTES[version].path(), self_pairs="drop", numbering="names")
 
 

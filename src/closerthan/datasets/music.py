@@ -1,4 +1,4 @@
-"""Which musicians are alike: answers of visitors of a web page about 400 artists."""
+"""Music: which artists are similar? Answers of visitors to a web page about 400 artists."""
 
 import numpy as np
 
@@ -18,12 +18,12 @@ REMOTE = Remote(
 
 
 def music() -> Comparisons:
-    """9,090 answers "artist i is more like j than like k" about 400 artists.
+    """Load 9,090 answers of the form "artist i is more like j than like k" about 400 artists.
 
-    From the aset400 survey (Ellis et al. 2002), cleaned of contradictions by van der Maaten & Weinberger (2012). The
-    file has 9,107 rows; 17 of them compare an artist with itself and are dropped (``dropped`` counts them). Its numbers
-    go up to 412, of which 400 occur; each artist's name here is its number in the file. The file is downloaded when it
-    is first needed, or read from the folder that the environment variable ``CLOSERTHAN_DATA`` names.
+    They are from the aset400 survey (Ellis et al. 2002); van der Maaten & Weinberger (2012) removed contradictions. The
+    file has 9,107 rows, of which 17 compare an artist with itself and are dropped (see the attribute ``dropped``). Of
+    the numbers up to 412 in the file 400 occur; they are the names of the artists. The file is downloaded when it is
+    first needed, or read from the folder named by the environment variable ``CLOSERTHAN_DATA``.
     """
     from scipy.io import loadmat
 

@@ -1,4 +1,4 @@
-"""Features and classes of many objects: what the retrieval experiment starts from."""
+"""Features and class labels of objects, the data of the retrieval experiment."""
 
 from pathlib import Path
 from typing import Any, NamedTuple, Self
@@ -13,19 +13,19 @@ N_HIDDEN = 40  # dimensions in which the synthetic classes differ
 
 
 class Labelled(NamedTuple):
-    """Features, one row per object, and the objects' classes."""
+    """Features, one row per object, and class labels."""
 
     features: NDArray[np.float64]
     labels: NDArray[Any]
 
     @property
     def n_classes(self) -> int:
-        """How many different classes there are."""
+        """Number of distinct classes."""
         return len(np.unique(self.labels))
 
     @checked
     def split(self, n_train: int, n_test: int, rng: np.random.Generator) -> tuple[Self, Self]:
-        """Two random sets without a common object, with ``n_train`` and ``n_test`` of each class.
+        """Return two disjoint random subsets with ``n_train`` and ``n_test`` objects of each class.
 
         Examples
         --------
@@ -52,7 +52,7 @@ class Labelled(NamedTuple):
 
     @checked
     def comparisons(self, n_rows: int, flipped: float, rng: np.random.Generator) -> Comparisons:
-        """Random triplets (i, j, k): i and j of one class, k of another; a share of them reversed.
+        """Return random triplets (i, j, k), i and j of one class and k of another; a fraction ``flipped`` is reversed.
 
         Examples
         --------
@@ -63,23 +63,23 @@ class Labelled(NamedTuple):
         """
         whole("n_rows", n_rows)
         number("flipped", flipped, lambda share: 0 <= share <= 1, "lie between 0 and 1")
-        _, of = np.unique(self.labels, return_inverse=True)
-        by_class = np.argsort(of, kind="stable")
-        sizes = np.bincount(of)
+        _, label = np.unique(self.labels, return_inverse=True)
+        by_class = np.argsort(label, kind="stable")
+        sizes = np.bincount(label)
         if len(sizes) < 2 or sizes.min() < 2:
             raise ValueError("triplets need at least 2 classes of at least 2 objects; add objects or leave a class out")
         first = np.cumsum(sizes) - sizes
         rank = np.empty_like(by_class)
         rank[by_class] = np.arange(len(by_class))
-        i = rng.integers(len(of), size=n_rows)
-        start, size = first[of[i]], sizes[of[i]]
-        # by_class lists one class after the other: j is another object of i's class, k one from outside of it.
-        mate = start + (rank[i] - start + 1 + rng.integers(size - 1)) % size
-        stranger = (start + size + rng.integers(len(of) - size)) % len(of)
-        rows = np.column_stack([i, by_class[mate], by_class[stranger]])
+        i = rng.integers(len(label), size=n_rows)
+        start, size = first[label[i]], sizes[label[i]]
+        # by_class lists one class after the other: j is another object of i's class, k an object of another class.
+        same_class = start + (rank[i] - start + 1 + rng.integers(size - 1)) % size
+        other_class = (start + size + rng.integers(len(label) - size)) % len(label)
+        rows = np.column_stack([i, by_class[same_class], by_class[other_class]])
         wrong = rng.permutation(n_rows)[: round(flipped * n_rows)]
         rows[wrong] = reversed_rows(rows[wrong])
-        return Comparisons.from_triplets(rows, n_objects=len(of))
+        return Comparisons.from_triplets(rows, n_objects=len(label))
 
 
 @checked
@@ -91,11 +91,12 @@ def synthetic_classes(
     separation: float = 0.6,
     seed: int | np.random.Generator | None = None,
 ) -> Labelled:
-    """Overlapping classes with the shape of the paper's image features.
+    """Generate overlapping classes with the shape of the paper's image features.
 
-    Each object has 40 hidden numbers, N(centre of its class, I), the centres drawn from N(0, separation^2 I). The
-    features are a random linear mixture of tanh of them, plus noise as large as the signal. ``separation`` sets the
-    overlap: ``python -m reproduction table2`` says how well the bare features retrieve with the default.
+    Each object has 40 hidden coordinates drawn from N(centre of its class, I), with centres drawn from
+    N(0, separation^2 I). The features are random linear combinations of the tanh of the hidden coordinates, plus noise
+    with the standard deviation of the signal. ``separation`` controls the overlap of the classes; ``python -m
+    reproduction table2`` shows how well the features alone retrieve with the default.
 
     Examples
     --------
@@ -114,7 +115,7 @@ def synthetic_classes(
 
 
 def digits() -> Labelled:
-    """scikit-learn's 1,797 images of handwritten digits: 64 features, 10 classes.
+    """Return scikit-learn's 1,797 images of handwritten digits: 64 features, 10 classes.
 
     Examples
     --------
@@ -129,7 +130,7 @@ def digits() -> Labelled:
 
 @checked
 def labelled_file(path: str | Path) -> Labelled:
-    """Features and labels from a .npz or .mat file with the arrays ``features`` and ``labels``.
+    """Read a .npz or .mat file with the arrays ``features`` and ``labels``.
 
     Examples
     --------
@@ -154,8 +155,8 @@ def labelled_file(path: str | Path) -> Labelled:
         raise ValueError(f"{path} ends in {path.suffix!r}; features come in a .npz or .mat file")
     for name in ("features", "labels"):
         if name not in arrays:
-            there = ", ".join(sorted(key for key in arrays if not key.startswith("__"))) or "nothing"
-            raise ValueError(f"{path} holds {there}; it must hold the arrays 'features' and 'labels'")
+            contents = ", ".join(sorted(key for key in arrays if not key.startswith("__"))) or "nothing"
+            raise ValueError(f"{path} holds {contents}; it must hold the arrays 'features' and 'labels'")
     features = np.asarray(arrays["features"], dtype=np.float64)
     labels = np.asarray(arrays["labels"]).ravel()
     if features.ndim != 2 or len(features) != len(labels) or not np.isfinite(features).all():

@@ -1,4 +1,4 @@
-"""Answers of simulated people about points that are known."""
+"""Simulated answers about given points."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -26,30 +26,28 @@ def simulated(
     names: Sequence[str] | None = None,
     seed: int | np.random.Generator | None = None,
 ) -> Comparisons:
-    """Random questions about points, with more or less noisy answers.
+    """Simulate noisy answers to random questions about points.
 
     Parameters
     ----------
     points
-        Where the objects are, one row per object.
+        Coordinates of the objects, one row per object.
     n_answers
-        How many questions to ask; the objects of a question are different ones, drawn at random.
+        Number of questions; the objects of a question are distinct and drawn at random.
     noise
-        How people err, a name from ``NOISES``:
-        "none": never;
-        "flip": with the same probability ``level`` (0.1) for every question;
-        "distance": they see both distances with a normal error, whose standard deviation is ``level`` (0.1) times the
-        root mean square distance of the points;
-        "ste", "tste", "ckl": they follow the model of that loss with its usual parameters, and err more often where
-        the two distances differ little: the smaller the distances, the noisier.
+        Noise model, a name from ``NOISES``. "none": all answers are right. "flip": each answer is wrong with
+        probability ``level`` (0.1 by default). "distance": both distances are perceived with a normal error, whose
+        standard deviation is ``level`` (0.1 by default) times the root mean square distance of the points. "ste",
+        "tste" and "ckl": answers follow the probability model of that loss with its default parameters, so that they
+        are wrong more often where the two distances differ little.
     level
-        How much, for "flip" and "distance".
+        Amount of noise, for "flip" and "distance".
     quadruplets
-        Ask which of two pairs is closer, instead of which of two objects is closer to a third.
+        Whether to ask which of two pairs is closer, instead of which of two objects is closer to a third.
     names
-        The objects' names.
+        Names of the objects.
     seed
-        Makes the questions and the answers repeatable.
+        Seed of the random number generator, or the generator.
 
     Examples
     --------
@@ -70,18 +68,18 @@ def simulated(
     elif noise not in ("flip", "distance"):
         raise ValueError(f"noise {noise!r} has no level; leave it out, or choose flip or distance")
     most = 0.5 if noise == "flip" else np.inf
-    number("level", level, lambda it: 0 <= it <= most, "not be negative, nor above 0.5 for flip")
+    number("level", level, lambda value: 0 <= value <= most, "not be negative, nor above 0.5 for flip")
 
     rng = np.random.default_rng(seed)
     rows = questions(x, n_answers, quadruplets, rng)
     if noise == "distance":
         level *= float(np.sqrt(2 * x.var(axis=0).sum() * len(x) / (len(x) - 1)))
-    chance = NOISES[noise]
+    error_probability = NOISES[noise]
     for start in range(0, n_answers, 1 << 18):
         part = rows[start : start + (1 << 18)]
         near, far = squared_distances(x, part)
-        err = rng.random(len(part)) < chance(near, far, level, x.shape[1])
-        part[err] = reversed_rows(part[err])
+        wrong = rng.random(len(part)) < error_probability(near, far, level, x.shape[1])
+        part[wrong] = reversed_rows(part[wrong])
     return Comparisons.of(rows, n_objects=len(x), names=names)
 
 
@@ -125,4 +123,4 @@ NOISES: dict[str, Callable[[Array, Array, float, int], Any]] = {
     "tste": _tste,
     "ckl": _ckl,
 }
-"""How people err: the probability of a wrong answer, given the two squared distances (near is the smaller one)."""
+"""Noise models: the probability of a wrong answer as a function of the smaller and the larger squared distance."""

@@ -1,4 +1,4 @@
-"""Points at random, and answers about them."""
+"""Random points and answers about them."""
 
 from typing import NamedTuple
 
@@ -10,7 +10,7 @@ from closerthan.comparisons import Comparisons, pairs_of, reversed_rows
 
 
 class Synthetic(NamedTuple):
-    """Points, answers about them, and answers to test with (never flipped)."""
+    """Points, training answers and test answers, which are never flipped."""
 
     points: NDArray[np.float64]
     train: Comparisons
@@ -28,9 +28,9 @@ def synthetic(
     quadruplets: bool = False,
     seed: int | np.random.Generator | None = None,
 ) -> Synthetic:
-    """Points from N(0, I / 20) and random comparisons of them; the defaults are the paper's Table 1.
+    """Draw points from N(0, I / 20) and random comparisons of them; the defaults are those of the paper's Table 1.
 
-    ``flipped`` is the probability with which each training answer is reversed.
+    ``flipped`` is the probability that a training answer is reversed.
 
     Examples
     --------
@@ -55,26 +55,26 @@ def synthetic(
 def questions(
     points: NDArray[np.float64], n_rows: int, quadruplets: bool, rng: np.random.Generator
 ) -> NDArray[np.int32]:
-    """Questions about different objects, drawn at random, with the right answers."""
+    """Draw random questions about distinct objects and return them with the right answers."""
     n_objects = len(points)
     rows = np.empty((n_rows, 4 if quadruplets else 3), dtype=np.int32)
     for start in range(0, n_rows, 1 << 18):
         part = rows[start : start + (1 << 18)]
-        # Distinct objects: draw from a range without those taken, then skip over these.
-        taken = np.empty((len(part), 0), dtype=np.int64)
+        # To draw distinct objects, draw from a range shortened by the objects of earlier columns and skip over these.
+        objects = np.empty((len(part), 0), dtype=np.int64)
         for column in range(part.shape[1]):
-            drawn = rng.integers(n_objects - column, size=len(part))
-            for other in np.sort(taken, axis=1).T:
-                drawn += drawn >= other
-            taken = np.column_stack([taken, drawn])
-        part[:] = taken
+            another = rng.integers(n_objects - column, size=len(part))
+            for earlier in np.sort(objects, axis=1).T:
+                another += another >= earlier
+            objects = np.column_stack([objects, another])
+        part[:] = objects
         near, far = squared_distances(points, part)
         part[:] = np.where((near > far)[:, None], reversed_rows(part), part)
     return rows
 
 
 def squared_distances(points: NDArray[np.float64], rows: NDArray[np.int32]) -> list[NDArray[np.float64]]:
-    """Of the near pair and of the far pair of each row.
+    """Return the squared distances of the near pair and of the far pair of each row.
 
     Examples
     --------

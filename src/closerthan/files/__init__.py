@@ -1,4 +1,4 @@
-"""Files: answers and maps in the formats that people have, read and written."""
+"""Read and write files of answers and maps."""
 
 from closerthan.files.maps import read_map, write_map
 from closerthan.files.meaning.answers import Answers, read_answers, read_comparisons

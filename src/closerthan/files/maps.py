@@ -1,4 +1,4 @@
-"""Maps: an embedding and the objects' names, read and written."""
+"""Read and write maps: an embedding and the names of its objects."""
 
 import csv
 import json
@@ -15,17 +15,17 @@ from closerthan.checks import checked, distinct
 from closerthan.comparisons import text_of
 from closerthan.comparisons.column_names import known
 from closerthan.files.formats.extras import extra
-from closerthan.files.formats.names import ending
-from closerthan.files.formats.opening import is_packed, naming_the_file
-from closerthan.files.formats.parquet import check_size, labels_in, opened_parquet, reading_parquet
-from closerthan.files.formats.tables import shown
+from closerthan.files.formats.opening import is_gzipped, name_file_in_errors
+from closerthan.files.formats.parquet import check_size, labels_of_cells, open_parquet, reading_parquet
+from closerthan.files.formats.readers import suffix_of
+from closerthan.files.formats.tables import excerpt
 from closerthan.files.formats.text import quoted
 from closerthan.saving import whole_file
 
 _NAME = "name"
 _LONGEST_HEADER = 1 << 20  # characters
-_ENDINGS = (".csv", ".parquet", ".npz")
-_FORMULA = ("=", "+", "-", "@", "\t", "\r")  # what a spreadsheet takes for the beginning of a formula
+_SUFFIXES = (".csv", ".parquet", ".npz")
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")  # characters with which a formula begins in a spreadsheet
 
 
 @checked
@@ -36,13 +36,13 @@ def write_map(
     *,
     spreadsheet_safe: bool = False,
 ) -> None:
-    """Write a map as .csv, .parquet or .npz; the file appears whole or not at all.
+    """Write a map atomically as .csv, .parquet or .npz.
 
     Tables have one row per object: its name, if there are names, and its coordinates x1, x2, ...; a .npz file has the
-    arrays ``embedding`` and ``names``. No digit is lost.
+    arrays ``embedding`` and ``names``. Coordinates are written in full precision.
 
-    Spreadsheets run what they take for a formula. With ``spreadsheet_safe`` names in a .csv file that begin with =, +,
-    -, @ or a tab get an apostrophe before them, which is then part of the name.
+    Spreadsheets execute cells that look like formulas. With ``spreadsheet_safe``, names in a .csv file that begin with
+    =, +, -, @ or a tab get a leading apostrophe, which becomes part of the name.
 
     Examples
     --------
@@ -57,20 +57,22 @@ def write_map(
     """
     path = Path(path)
     points = np.asarray(embedding, dtype=np.float64)
-    form = ending(path)
-    if form not in _ENDINGS or is_packed(path):
-        raise ValueError(f"{path}: a map can be written as {', '.join(_ENDINGS)}")
+    suffix = suffix_of(path)
+    if suffix not in _SUFFIXES or is_gzipped(path):
+        raise ValueError(f"{path}: a map can be written as {', '.join(_SUFFIXES)}")
     _check(points, names, "the map")
     labels = None if names is None else [str(name) for name in names]
-    if form == ".npz":
+    if suffix == ".npz":
         arrays: dict[str, Any] = {"embedding": points}
         if labels is not None:
             if any(name.endswith("\0") for name in labels):
-                raise ValueError("a name ends with a NUL character, which .npz does not keep; write .csv or .parquet")
+                raise ValueError(
+                    "a name ends with a NUL character, which .npz does not preserve; write .csv or .parquet"
+                )
             arrays["names"] = np.array(labels, dtype=np.str_)
         with whole_file(path) as file:
             np.savez_compressed(file, **arrays)
-    elif form == ".parquet":
+    elif suffix == ".parquet":
         arrow, parquet = extra("pyarrow", "writing Parquet"), extra("pyarrow.parquet", "writing Parquet")
         columns = {} if labels is None else {_NAME: arrow.array(labels, arrow.string())}
         columns |= {f"x{axis + 1}": arrow.array(column) for axis, column in enumerate(points.T)}
@@ -87,12 +89,11 @@ def write_map(
 
 
 @checked
-@naming_the_file
+@name_file_in_errors
 def read_map(path: str | os.PathLike[str]) -> tuple[NDArray[np.float64], tuple[str, ...] | None]:
-    """Read a map: what :func:`write_map` wrote, a saved result, or any table of coordinates with a header line.
+    """Read a map: a file from :func:`write_map`, a saved result, or any table of coordinates with a header line.
 
-    In a table, a first column that is called name, object, label or id has the names, as has one that holds anything
-    but numbers.
+    The first column of a table holds names if it is called name, object, label or id, or if its cells are not numbers.
 
     Examples
     --------
@@ -108,17 +109,17 @@ def read_map(path: str | os.PathLike[str]) -> tuple[NDArray[np.float64], tuple[s
         raise ValueError(f"{path} is a folder; a file is expected")
     if not path.exists():
         raise FileNotFoundError(f"there is no file {path}")
-    form = ending(path)
-    if form not in _ENDINGS:
-        raise ValueError(f"{path}: a map can be read from {', '.join(_ENDINGS)}")
-    read = {".npz": _read_npz, ".parquet": _read_parquet, ".csv": _read_csv}[form]
+    suffix = suffix_of(path)
+    if suffix not in _SUFFIXES:
+        raise ValueError(f"{path}: a map can be read from {', '.join(_SUFFIXES)}")
+    read = {".npz": _read_npz, ".parquet": _read_parquet, ".csv": _read_csv}[suffix]
     points, names = read(path)
     _check(points, names, str(path))
     return points, names
 
 
 def is_map(path: str | os.PathLike[str]) -> bool:
-    """Whether a file is a map as :func:`write_map` or ``Result.save`` writes it, and not one of answers.
+    """Return whether a file is a map written by :func:`write_map` or ``Result.save``, and not a file of answers.
 
     Examples
     --------
@@ -130,19 +131,25 @@ def is_map(path: str | os.PathLike[str]) -> bool:
     """
     try:
         return _looks_like_map(Path(path))
-    except (OSError, ValueError, NotImplementedError, csv.Error, zipfile.BadZipFile):  # damaged: who reads it says so
+    except (
+        OSError,
+        ValueError,
+        NotImplementedError,
+        csv.Error,
+        zipfile.BadZipFile,
+    ):  # the reader reports a damaged file
         return False
 
 
 def _looks_like_map(path: Path) -> bool:
-    if ending(path) == ".npz" and not is_packed(path):
+    if suffix_of(path) == ".npz" and not is_gzipped(path):
         with zipfile.ZipFile(path) as arrays:
             return "embedding.npy" in arrays.namelist()
     titles: Sequence[str] = ()
-    if ending(path) == ".parquet":
+    if suffix_of(path) == ".parquet":
         with reading_parquet(path):
-            titles = opened_parquet(path).schema_arrow.names
-    elif ending(path) == ".csv" and path.is_file() and not is_packed(path):
+            titles = open_parquet(path).schema_arrow.names
+    elif suffix_of(path) == ".csv" and path.is_file() and not is_gzipped(path):
         with open(path, encoding="utf-8-sig", errors="replace", newline="") as file:
             titles = next(csv.reader([file.readline(_LONGEST_HEADER)]), [])
     axes = [title for title in titles if title != _NAME]
@@ -176,23 +183,23 @@ def _read_npz(path: Path) -> tuple[NDArray[np.float64], tuple[str, ...] | None]:
         try:
             about = json.loads(str(arrays["about"]))
         except (ValueError, RecursionError) as error:
-            raise ValueError(f"{path} is a damaged result: what it says about itself is not JSON ({error})") from None
+            raise ValueError(f"{path} is a damaged result: its description is not JSON ({error})") from None
         names = about.get("names") if isinstance(about, dict) else None
         if names is not None and not isinstance(names, list):
-            raise ValueError(f"{path} is a damaged result: its names are {shown(repr(names))}")
+            raise ValueError(f"{path} is a damaged result: its names are {excerpt(repr(names))}")
     return np.asarray(points, dtype=np.float64), None if names is None else tuple(map(text_of, names))
 
 
 def _read_parquet(path: Path) -> tuple[NDArray[np.float64], tuple[str, ...] | None]:
     arrow = extra("pyarrow", "reading Parquet")
     with reading_parquet(path, "a map"):
-        file = opened_parquet(path)
+        file = open_parquet(path)
         check_size(path, file)
         table = file.read()
         _check_titles(path, table.column_names)
         names = None
         if table.column_names and _is_name(table.column_names[0], arrow.types.is_dictionary(table.column(0).type)):
-            names = tuple(labels_in(table.column(0)))
+            names = tuple(labels_of_cells(table.column(0)))
             table = table.remove_column(0)
         columns = [column.cast(arrow.float64()).to_numpy() for column in table.columns]
     return np.column_stack(columns) if columns else np.empty((0, 0)), names
@@ -210,10 +217,10 @@ def _read_csv(path: Path) -> tuple[NDArray[np.float64], tuple[str, ...] | None]:
         raise ValueError(f"{path} has no map: expected a header line (name, x1, x2, ...) and one line per object")
     _check_titles(path, header)
     if all(_is_number(cell) for cell in header):
-        raise ValueError(f"{path}, line 1 ({shown(','.join(header))}): expected a header line such as name,x1,x2")
+        raise ValueError(f"{path}, line 1 ({excerpt(','.join(header))}): expected a header line such as name,x1,x2")
     named = _is_name(header[0], not all(_is_number(cells[0]) for _, cells in lines))
     if len(header) == named:
-        raise ValueError(f"{path}, line 1 ({shown(','.join(header))}): it has names, but no coordinates")
+        raise ValueError(f"{path}, line 1 ({excerpt(','.join(header))}): it has names but no coordinates")
     points = np.empty((len(lines), len(header) - named))
     for row, (number, cells) in enumerate(lines):
         try:
@@ -222,19 +229,19 @@ def _read_csv(path: Path) -> tuple[NDArray[np.float64], tuple[str, ...] | None]:
             points[row] = [float(cell) for cell in cells[named:]]
         except ValueError:
             raise ValueError(
-                f"{path}, line {number} ({shown(','.join(cells))}): expected "
+                f"{path}, line {number} ({excerpt(','.join(cells))}): expected "
                 f"{'a name and ' if named else ''}{points.shape[1]} coordinates"
             ) from None
     return points, tuple(cells[0] for _, cells in lines) if named else None
 
 
 def _check_titles(path: Path, titles: Sequence[str]) -> None:
-    """Answers are no map, although those about numbered objects look like one."""
-    found = [title for title in titles[:4] if known(title)]
-    if len(found) >= 3:
+    """Raise an error for a file of answers, which looks like a map if its objects are numbers."""
+    answer_titles = [title for title in titles[:4] if known(title)]
+    if len(answer_titles) >= 3:
         raise ValueError(
-            f"{path} has the columns {', '.join(found)}: these are answers, not a map; expected name, x1, x2, ... "
-            "(commands that need both take the map first)"
+            f"{path} has the columns {', '.join(answer_titles)}: these are answers, not a map; expected name, x1, x2, "
+            "... (commands that need both take the map first)"
         )
 
 

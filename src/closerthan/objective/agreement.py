@@ -1,4 +1,4 @@
-"""How well a map agrees with comparisons, which have been checked before."""
+"""Agreement of a map with comparisons, which have been checked before."""
 
 import numpy as np
 

@@ -2,9 +2,9 @@
 
 An objective is the mean loss over all comparisons as a function of the map. :class:`Objective` is split by its reader:
 
-- :class:`SolverObjective` is what a solver uses: values and gradients;
-- :class:`MonitorObjective` is what the monitor uses: values, held-out errors and timings;
-- :class:`FitObjective` is what the fit uses: capabilities, compilation ahead of time and clean-up.
+- :class:`SolverObjective` has values and gradients, for solvers;
+- :class:`MonitorObjective` has values, held-out errors and timings, for the monitor;
+- :class:`FitObjective` has capabilities, compilation ahead of time and clean-up, for the fit.
 
 Some solvers need more than values and gradients, such as a fast inner loop. Each such ability is a named capability
 with a protocol of its own (:class:`WithWalk` and others). An objective lists its ``capabilities``, a solver lists what
@@ -107,7 +107,7 @@ class Point(Generic[M_co]):
 
 
 class MeanLoss(Protocol):
-    """What both solvers and the monitor use."""
+    """Value and gradient, which both solvers and the monitor need."""
 
     collapsed_objective: float = float("nan")  # value if all objects coincide; not finite where that is undefined
 
@@ -117,9 +117,9 @@ class MeanLoss(Protocol):
 
 
 class SolverObjective(MeanLoss, Protocol[M]):
-    """What every solver can use."""
+    """The part of an objective that every solver can use."""
 
-    weighted: bool = False  # whether terms have different weights, so that visits must be drawn for them
+    weighted: bool = False  # True if terms have different weights; visits must then be drawn with a weight seed
     longest_stretch: int = 2**17  # terms whose order is expanded at a time; a megabyte of indices stays in the cache
 
     @property
@@ -133,7 +133,7 @@ class SolverObjective(MeanLoss, Protocol[M]):
 
 
 class MonitorObjective(MeanLoss, Protocol[M_contra]):
-    """What the monitor uses."""
+    """The part of an objective that the monitor uses."""
 
     evaluation_seconds: float = 0.0  # duration of the last evaluation; 0 if it was not measured
 
@@ -143,7 +143,7 @@ class MonitorObjective(MeanLoss, Protocol[M_contra]):
 
 
 class FitObjective(Protocol):
-    """What the fit uses."""
+    """The part of an objective that the fit uses."""
 
     capabilities: frozenset[Capability] = frozenset()
     device: str = "this device"  # name of the device, for messages
@@ -172,7 +172,7 @@ class Objective(SolverObjective[M], MonitorObjective[M], FitObjective, Protocol[
 
 @runtime_checkable
 class Device(Protocol):
-    """Where objectives are evaluated: a frozen dataclass whose fields determine the bits of a result."""
+    """A place to evaluate objectives: a frozen dataclass whose fields determine the bits of a result."""
 
     @property
     def name(self) -> str:
@@ -221,7 +221,7 @@ class VarianceReducedWalk(Protocol):
 
 
 class StepSchedule(NamedTuple):
-    """How long Polyak steps are, and how maps along the walk are weighted in their average."""
+    """Length of Polyak steps, and weights of the maps along the walk in their average."""
 
     share: float  # maximum step as a fraction of 1 / slope, where slope is that of the loss at a tie
     reach: float  # number of comparisons after which steps become shorter

@@ -50,7 +50,7 @@ class WrappedWalk(PolyakWalk[M], Protocol[M]):
 
 
 class PartObjective(Objective[M], WithPolyakWalk[M], WithGramGradient, Protocol[M]):
-    """What DistributedObjective needs from the objective of its own process."""
+    """The interface that DistributedObjective needs from the objective of its own process."""
 
     def polyak_walk(self, x: Array, schedule: StepSchedule, length: int, state: State | None = None) -> WrappedWalk[M]:
         """Start a walk at a map (or continue from a state), in stretches of ``length`` terms."""
@@ -89,7 +89,7 @@ class GradientSum(Protocol):
 
 
 class BlockObjective(PartObjective[M], WithWalk, WithGradientSteps, Protocol[M]):
-    """What StreamedObjective needs from the objective of a single block."""
+    """The interface that StreamedObjective needs from the objective of a single block."""
 
     @property
     def n_objects(self) -> int:

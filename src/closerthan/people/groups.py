@@ -1,10 +1,10 @@
 """Groups of people: does one map serve everybody, or do groups of people have maps of their own?
 
-Maps are judged by cross-validation: each fold of the answers is predicted by maps of the other folds. Within the
-training folds, people are assigned to groups iteratively: each group gets a map, and each person moves to the group
-whose map predicts the person's answers best (answers of one half by maps of the other half, so that no map is judged
-by answers it was fitted to). Several maps are better than one if they predict held-out answers better; a permutation
-test over people says whether that may be chance.
+Maps are compared by cross-validation: each fold of the answers is predicted by maps of the other folds. Within the
+training folds, people are assigned to groups iteratively: a map is fitted to each group, and each person moves to the
+group whose map predicts the person's answers best. The answers of one half are predicted by maps of the other half, so
+that no map is judged by answers that it was fitted to. Several maps are better than one if they predict held-out
+answers better; a permutation test over people tells whether the improvement may be due to chance.
 """
 
 import dataclasses
@@ -30,50 +30,60 @@ from closerthan.saving import whole_csv
 from closerthan.settings import FitOptions, Settings, lists_options
 from closerthan.uncertainty.alignment import align
 from closerthan.uncertainty.refitter import Refitter, plan_refits
-from closerthan.wording import p_value, percent
+from closerthan.wording import html_table, p_number, p_value, percent
 
 __all__ = ["PeopleGroups", "SeveralMaps", "group_people"]
 
 FOLDS = 5
-# By judgement, except significance levels; docs/measured/people.md shows what the search for other views finds.
-MOST_HELD_OUT = 50_000  # comparisons: further folds of larger studies hardly narrow a verdict
-MOST_REPEATS = 3  # cross-validations with other folds, while it is not clear how many groups there are
+# Constants are set by judgement, except significance levels; docs/measured/people.md shows how well groups are found.
+MOST_HELD_OUT = 50_000  # comparisons: more folds of a larger study would hardly change a verdict
+MOST_REPEATS = 3  # cross-validations with different folds, while the number of groups is not clear
 ROUNDS = 4  # of reassigning people to groups; fewer if nobody moves
-MOST_SHOWN = 40  # people in the matrix; of more, some are drawn
+MOST_IN_MATRIX = 40  # people in the matrix; a random sample if there are more
 PERMUTATIONS = 9_999
-SIGNIFICANT, UNCLEAR = 0.05, 0.2  # p values, divided by the numbers of groups that are tried (Bonferroni)
-NEARLY = 5.0  # factor between a p value and the significance level, within which folds are drawn again
-GUESSING = 0.4  # an error of a group's own map above it is nearly chance
-MOST_COMPARED = 3_000  # people whose answers are compared pair by pair for a first guess at groups
+SIGNIFICANT, UNCLEAR = 0.05, 0.2  # p values, divided by the number of groupings that are tried (Bonferroni)
+NEARLY = 5.0  # folds are drawn again if a p value is within this factor of the significance level
+GUESSING = 0.4  # error of a group's own map above which its answers are nearly random
+MOST_COMPARED = 3_000  # people whose answers are compared pair by pair for an initial grouping
 
 
 class SeveralMaps(NamedTuple):
-    """How several maps do beside one: on held-out answers of the same people."""
+    """Comparison of several maps with one map, on held-out answers of the same people.
 
-    maps: str  # "2 groups", "3 groups", ..., or "own maps"
-    error: float  # of the several maps
-    one_map_error: float  # of one map, on the same answers
-    p_value: float  # of a permutation test: how often chance alone does as well
+    Attributes
+    ----------
+    maps
+        "2 groups", "3 groups", ..., or "own maps".
+    error, one_map_error
+        Held-out error of the several maps, and of one map on the same answers.
+    p_value
+        p value of a permutation test of the null hypothesis that several maps are no better.
+    """
+
+    maps: str
+    error: float
+    one_map_error: float
+    p_value: float
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
 class PeopleGroups:
-    """What :func:`group_people` returns.
+    """Result of :func:`group_people`.
 
     Attributes
     ----------
     n_groups
-        1, or as many groups as have maps that predict new answers clearly better.
+        Number of groups whose maps predict new answers clearly better than fewer maps; 1 if there is no such number.
     group
         The group of each person, by name: numbers from 0, the largest group first.
     tests
-        One map against two groups, three, ..., and against a map for each person.
+        Tests of one map against two groups, three, ..., and against a map for each person.
     maps
         The map of each group, fitted to all its answers.
-    shown
-        The people of the matrix, ordered by group.
+    matrix_people
+        The people in the rows and columns of ``matrix``, ordered by group.
     matrix
-        Held-out errors: of the map of the person in the row, on answers of the person in the column.
+        Held-out errors of the map of the person in the row on the answers of the person in the column.
     group_matrix
         The same for groups.
     """
@@ -82,19 +92,25 @@ class PeopleGroups:
     group: dict[str, int]
     tests: tuple[SeveralMaps, ...]
     maps: tuple[Result, ...]
-    shown: tuple[str, ...]
+    matrix_people: tuple[str, ...]
     matrix: Array
     group_matrix: Array
 
     def __repr__(self) -> str:
         return f"PeopleGroups({len(self.group)} people in {self.n_groups} group{'s' * (self.n_groups != 1)})"
 
+    def _repr_html_(self) -> str:
+        rows = [
+            (test.maps, percent(test.error), percent(test.one_map_error), p_number(test.p_value)) for test in self.tests
+        ]
+        return html_table(repr(self), ("maps", "held-out error", "of one map", "p"), rows)
+
     @property
     def sentence(self) -> str:
         """The conclusion in words."""
         everybody = f"all {len(self.group)} people"
         if self.n_groups == 1:
-            n_tests = len(self.tests) - 1  # the last one is that of own maps
+            n_tests = len(self.tests) - 1  # the last test is that of own maps
             test = min(self.tests, key=lambda test: test.p_value)
             numbers = (
                 f"error on new answers {percent(test.error)}, of one map {percent(test.one_map_error)}, "
@@ -126,18 +142,18 @@ class PeopleGroups:
             worst = int(errors.argmax())
             sentence += (
                 f"; even its own map gets {percent(errors[worst])} of the answers of group {worst + 1} wrong: these "
-                "people have no map in common"
+                "people do not share a map"
             )
         return sentence
 
     def aligned_maps(self) -> Array:
-        """The map of each group, laid over the first: (n_groups, n_objects, n_dims)."""
+        """Return the maps of all groups, aligned with the first one: (n_groups, n_objects, n_dims)."""
         maps = np.stack([result.embedding for result in self.maps])
-        return align(maps, maps[0], np.ones(maps.shape[1]), scaling=True)  # what differs is shape, not size
+        return align(maps, maps[0], np.ones(maps.shape[1]), scaling=True)  # their shapes are compared, not their sizes
 
     def to_csv(self, path: str | Path) -> None:
-        """Write the matrix of people."""
-        names = [name.replace("\n", " ") for name in self.shown]
+        """Write the matrix of people as a CSV file."""
+        names = [name.replace("\n", " ") for name in self.matrix_people]
         rows = [[name, *(f"{error:.4f}" for error in errors)] for name, errors in zip(names, self.matrix, strict=True)]
         whole_csv(path, ["map of", *names], rows)
 
@@ -153,7 +169,7 @@ def group_people(
     result: Result | None = None,
     **options: Unpack[FitOptions],
 ) -> PeopleGroups:
-    """Look for groups of people with maps of their own, and for whose map predicts whose answers.
+    """Find groups of people with maps of their own, and how well each person's map predicts the others' answers.
 
     Parameters
     ----------
@@ -186,12 +202,12 @@ def group_people(
     plan = plan_refits(answers, n_dims, settings, result, options)
     _check_several_answers(answers, plan.settings.n_dims)
     numbers = range(1, most_groups + 1)
-    n_fits = _most_fits(most_groups, min(answers.n_people or 0, MOST_SHOWN))
+    n_fits = _most_fits(most_groups, min(answers.n_people or 0, MOST_IN_MATRIX))
     with trials_bar(bool(plan.progress), "groups of people", n_fits, 0) as tick:
         fits = Refitter.of(answers, plan, result)
         tick()
         seed = fits.seed
-        shown = _shown(answers, np.random.default_rng(seed))
+        people = _people_of_matrix(answers, np.random.default_rng(seed))
         trials: list[dict[int, HeldOutGroups]] = []
         tests: dict[int, SeveralMaps] = {}
         for repeat in range(MOST_REPEATS):
@@ -203,42 +219,54 @@ def group_people(
             n_groups, is_clear = _number_of_groups(wrong, answers, seed)
             if is_clear:
                 break
-        matrix, own_maps = _own_maps(answers, fits, shown, trials[0][1], tick=tick)
+        matrix, own_maps = _own_maps(answers, fits, people, trials[0][1], tick)
         (one,) = fits.fit_each([answers], tick)
         group = np.zeros(len(answers.person_names or ()), dtype=np.int64)
         if n_groups > 1:
-            group = _groups(answers, fits, n_groups, _likeness(answers, one), np.random.default_rng(seed), tick)
-            if int(group.max()) + 1 < n_groups:  # a group lost its last member: take those of the first fold
+            group = _groups(answers, fits, n_groups, _similarity(answers, one), np.random.default_rng(seed), tick)
+            if int(group.max()) + 1 < n_groups:  # a group lost its last member: use the groups of the first fold
                 group = trials[0][n_groups].group[0]
             group = _largest_first(group, answers)
         maps = fits.fit_each(_parts(answers, group), tick) if n_groups > 1 else [one]
     names = answers.person_names or ()
-    order = np.argsort(group[shown], kind="stable")
-    present = np.unique(answers.people)  # type: ignore[arg-type]  # they are known
+    order = np.argsort(group[people], kind="stable")
+    present = np.unique(answers.people)  # type: ignore[arg-type]
     return PeopleGroups(
         n_groups,
         {names[person]: int(group[person]) for person in present},
         (*tests.values(), own_maps),
         tuple(maps),
-        tuple(names[shown[place]] for place in order),
+        tuple(names[people[place]] for place in order),
         matrix[np.ix_(order, order)],
         _group_matrix(answers, group, trials[0][n_groups]),
     )
 
 
 class HeldOutGroups(NamedTuple):
-    """How well maps of a number of groups predict answers that neither the groups nor the maps were made from."""
+    """Cross-validated predictions by the maps of a number of groups.
 
-    people: NDArray[np.int32]  # of each comparison
-    fold: NDArray[np.int32]  # of each comparison; -1 if it was never held out
-    group: NDArray[np.int64]  # (n_folds, n_people): found without the answers of the fold
-    leads: Array  # (n_groups, n_comparisons): log odds of the held-out comparisons by the map of each group
+    Attributes
+    ----------
+    people
+        The person of each comparison.
+    fold
+        The fold of each comparison; -1 if it was never held out.
+    group
+        (n_folds, n_people): groups of the people, found without the answers of the fold.
+    scores
+        (n_groups, n_comparisons): log odds of each held-out comparison on the map of each group.
+    """
+
+    people: NDArray[np.int32]
+    fold: NDArray[np.int32]
+    group: NDArray[np.int64]
+    scores: Array
 
     @property
     def wrong(self) -> Array:
         """1 where the map of the person's group gets a comparison wrong, 0 elsewhere; NaN if it was never held out."""
-        lead = self.leads[self.group[self.fold, self.people], np.arange(len(self.fold))]
-        return np.where(np.isnan(lead), np.nan, ~(lead > 0))
+        scores = self.scores[self.group[self.fold, self.people], np.arange(len(self.fold))]
+        return np.where(np.isnan(scores), np.nan, ~(scores > 0))
 
 
 def held_out_groups(
@@ -256,11 +284,11 @@ def held_out_groups(
     answers
         Comparisons whose people are known.
     fits
-        How maps are fitted.
+        Fits the maps.
     numbers
-        Numbers of groups; 1 is one map for all.
+        Numbers of groups; 1 is one map for all people.
     seed
-        Decides the folds.
+        Seed for the folds.
     tick
         Called after each fit.
     """
@@ -271,20 +299,20 @@ def held_out_groups(
     people, n_people = answers.people, len(answers.person_names or ())
     assert people is not None
     group = {number: np.zeros((n_used, n_people), dtype=np.int64) for number in numbers}
-    leads = {number: np.full((number, len(answers)), np.nan) for number in numbers}
+    scores = {number: np.full((number, len(answers)), np.nan) for number in numbers}
     rng = np.random.default_rng(seed)
     for place in range(n_used):
         rows = np.flatnonzero(fold == place)
         train, held_out = answers.take(fold != place), answers.take(rows)
         (one,) = fits.fit_each([train], tick, seed=seed)
-        likeness = _likeness(train, one)
+        similarity = _similarity(train, one)
         for number in numbers:
-            group[number][place] = _groups(train, fits, number, likeness, rng, tick) if number > 1 else 0
+            group[number][place] = _groups(train, fits, number, similarity, rng, tick) if number > 1 else 0
             maps = fits.fit_each(_parts(train, group[number][place]), tick, seed=seed) if number > 1 else [one]
             for which, result in enumerate(maps):
-                leads[number][which, rows] = log_odds(held_out, result.embedding, result.loss)
+                scores[number][which, rows] = log_odds(held_out, result.embedding, result.loss)
     fold = np.where(fold < n_used, fold, -1).astype(np.int32)
-    return {number: HeldOutGroups(people, fold, group[number], leads[number]) for number in numbers}
+    return {number: HeldOutGroups(people, fold, group[number], scores[number]) for number in numbers}
 
 
 def _check_several_answers(answers: Comparisons, n_dims: int) -> None:
@@ -292,25 +320,25 @@ def _check_several_answers(answers: Comparisons, n_dims: int) -> None:
     if answers.n_blocks is not None and answers.n_blocks < 2 * (answers.n_people or 0):
         raise ValueError(
             f"{answers.n_people:,} people have {answers.n_blocks:,} blocks of dependent answers, so no block of a "
-            "person can be held out to judge maps by the others"
+            "person can be held out and predicted from the others"
         )
     question, people = answers.groups(), answers.people
     assert people is not None
     if int(question.max()) == 0:
         number = answers.n_answers
-        raise ValueError(f"all {number:,} answers are about the same objects, so that none can be held out")
+        raise ValueError(f"all {number:,} answers are about the same objects, so none can be held out")
     order = np.lexsort((question, people))
     same_person = people[order][1:] == people[order][:-1]
     if not (same_person & (question[order][1:] != question[order][:-1])).any():
         raise ValueError(
             "nobody answered two different questions; to look for groups, some answers of a person are predicted from "
-            "others of the same person"
+            "other answers of the same person"
         )
     n_questions, n_coordinates = int(question.max()) + 1, answers.n_objects * n_dims
     if answers.blocks is None and n_questions < n_coordinates:
         raise ValueError(
             f"the answers are to {n_questions:,} different questions, fewer than the {n_coordinates:,} coordinates of "
-            "a map, so that a map cannot predict questions that were held out"
+            "a map, so a map cannot predict held-out questions"
         )
 
 
@@ -318,14 +346,14 @@ def _groups(
     train: Comparisons,
     fits: Refitter,
     number: int,
-    likeness: Array | None,
+    similarity: Array | None,
     rng: np.random.Generator,
     tick: Callable[[], None],
 ) -> NDArray[np.int64]:
-    """Assign people to groups: numbers from 0, each of them with answers in ``train``."""
+    """Assign people to groups, numbered from 0, each of which has answers in ``train``."""
     people, n_people = train.people, len(train.person_names or ())
     assert people is not None
-    group = _first_guess(likeness, n_people, number, rng)
+    group = _initial_groups(similarity, n_people, number, rng)
     question = train.groups()
     half = (rng.permutation(int(question.max()) + 1) % 2)[question].astype(bool)
     halves = [train.take(half), train.take(~half)]
@@ -353,26 +381,26 @@ def _groups(
 
 
 def _parts(answers: Comparisons, group: NDArray[np.int64]) -> list[Comparisons]:
-    """The answers of each group."""
+    """Return the answers of each group."""
     of_row = group[answers.people]
     return [answers.take(of_row == number) for number in np.unique(of_row)]
 
 
-def _most_fits(most_groups: int, n_shown: int) -> int:
-    """The number of fits if every search takes all its rounds and no cross-validation is repeated."""
+def _most_fits(most_groups: int, n_own_maps: int) -> int:
+    """Return the number of fits if every search takes all its rounds and no cross-validation is repeated."""
     searches = sum(2 * ROUNDS * number + number for number in range(2, most_groups + 1))
-    return 2 + (FOLDS + 1) * (1 + searches) + FOLDS * n_shown
+    return 2 + (FOLDS + 1) * (1 + searches) + FOLDS * n_own_maps
 
 
-def _shown(answers: Comparisons, rng: np.random.Generator) -> NDArray[np.int64]:
-    """People who answered at least two questions; some of them if there are many."""
+def _people_of_matrix(answers: Comparisons, rng: np.random.Generator) -> NDArray[np.int64]:
+    """Return the people who answered at least two questions, or a random sample of them if there are many."""
     assert answers.people is not None
     several = np.flatnonzero(np.bincount(answers.people) > 1)
-    return several if len(several) <= MOST_SHOWN else np.sort(rng.choice(several, MOST_SHOWN, replace=False))
+    return several if len(several) <= MOST_IN_MATRIX else np.sort(rng.choice(several, MOST_IN_MATRIX, replace=False))
 
 
 def _number_of_groups(wrong: Mapping[int, Array], answers: Comparisons, seed: int) -> tuple[int, bool]:
-    """The number of groups whose maps predict clearly better, and whether other folds would hardly change it."""
+    """Return the number of groups whose maps predict clearly better, and whether it is clear without more folds."""
     chosen, is_clear, level = 1, True, SIGNIFICANT / (len(wrong) - 1)
     for number in range(2, len(wrong) + 1):
         test = _test("", wrong[number], wrong[chosen], answers, seed)
@@ -382,11 +410,11 @@ def _number_of_groups(wrong: Mapping[int, Array], answers: Comparisons, seed: in
     return chosen, is_clear
 
 
-def _likeness(train: Comparisons, one: Result) -> Array | None:
-    """How people's answers differ from the common map in the same way: inner products of their residuals.
+def _similarity(train: Comparisons, one: Result) -> Array | None:
+    """Return how similarly people deviate from the common map: normalised inner products of their residuals.
 
-    What the map did not expect in an answer says that the near pair should be nearer and the far pair farther; summed
-    by pair of objects, this is a direction for each person. None where there are too many people to compare.
+    The residual of an answer is its improbability on the map. It pulls the near pair together and pushes the far pair
+    apart; summed by pair of objects, residuals give each person a direction. None if there are too many people.
     """
     from scipy.sparse import coo_array
 
@@ -394,28 +422,30 @@ def _likeness(train: Comparisons, one: Result) -> Array | None:
     n_people = len(train.person_names or ())
     if n_people > MOST_COMPARED:
         return None
-    surprise = expit(-log_odds(train, one.embedding, one.loss))
+    residuals = expit(-log_odds(train, one.embedding, one.loss))
     near, far = (pair_numbers(*pair, train.n_objects) for pair in pairs_of(train.rows))
     pair = numbered(np.concatenate([near, far]))
     person = np.concatenate([train.people, train.people])
-    residual = coo_array(
-        (np.concatenate([surprise, -surprise]), (person, pair)), shape=(n_people, int(pair.max()) + 1)
+    directions = coo_array(
+        (np.concatenate([residuals, -residuals]), (person, pair)), shape=(n_people, int(pair.max()) + 1)
     ).tocsr()
-    likeness = np.asarray((residual @ residual.T).todense())
-    # What a person has in common with himself is mostly noise; then everybody counts the same.
-    size = np.sqrt(np.maximum(likeness.diagonal(), 1e-12))
-    likeness /= size[:, None] * size
-    np.fill_diagonal(likeness, 0.0)
-    likeness -= likeness.mean(axis=0)
-    likeness -= likeness.mean(axis=1)[:, None]
-    return likeness
+    similarity = np.asarray((directions @ directions.T).todense())
+    # The diagonal is mostly noise. After normalisation everybody counts the same.
+    size = np.sqrt(np.maximum(similarity.diagonal(), 1e-12))
+    similarity /= size[:, None] * size
+    np.fill_diagonal(similarity, 0.0)
+    similarity -= similarity.mean(axis=0)
+    similarity -= similarity.mean(axis=1)[:, None]
+    return similarity
 
 
-def _first_guess(likeness: Array | None, n_people: int, number: int, rng: np.random.Generator) -> NDArray[np.int64]:
-    """Groups by the main directions in which people differ; at random where nothing is known."""
-    if likeness is None:
+def _initial_groups(
+    similarity: Array | None, n_people: int, number: int, rng: np.random.Generator
+) -> NDArray[np.int64]:
+    """Return groups along the main directions in which people differ; random groups without similarities."""
+    if similarity is None:
         return rng.permutation(n_people) % number
-    _, vectors = np.linalg.eigh((likeness + likeness.T) / 2)
+    _, vectors = np.linalg.eigh((similarity + similarity.T) / 2)
     first = np.argsort(vectors[:, -1], kind="stable")
     group = np.zeros(n_people, dtype=np.int64)
     group[first[n_people // 2 :]] = 1
@@ -425,8 +455,8 @@ def _first_guess(likeness: Array | None, n_people: int, number: int, rng: np.ran
     return group
 
 
-def _test(what: str, wrong: Array, wrong_by_one: Array, answers: Comparisons, seed: int) -> SeveralMaps:
-    """Test whether fewer answers are wrong than by one map; rows are cross-validations, columns comparisons.
+def _test(maps: str, wrong: Array, wrong_by_one: Array, answers: Comparisons, seed: int) -> SeveralMaps:
+    """Test whether several maps get fewer answers wrong than one; rows are cross-validations, columns comparisons.
 
     People are independent: if several maps are no better, the gain of each person is as often negative as positive.
     """
@@ -435,35 +465,34 @@ def _test(what: str, wrong: Array, wrong_by_one: Array, answers: Comparisons, se
     signs = np.random.default_rng(seed).integers(2, size=(PERMUTATIONS, len(gain)), dtype=np.int8) * 2 - 1
     as_good = int((signs @ gain >= gain.sum() - 1e-9).sum())
     return SeveralMaps(
-        what, float(np.nanmean(wrong)), float(np.nanmean(wrong_by_one)), (1 + as_good) / (1 + PERMUTATIONS)
+        maps, float(np.nanmean(wrong)), float(np.nanmean(wrong_by_one)), (1 + as_good) / (1 + PERMUTATIONS)
     )
 
 
 def _own_maps(
     answers: Comparisons,
     fits: Refitter,
-    shown: NDArray[np.int64],
+    members: NDArray[np.int64],
     one_map: HeldOutGroups,
-    *,
     tick: Callable[[], None],
 ) -> tuple[Array, SeveralMaps]:
-    """Errors of each person's map on everybody's held-out answers, and the test of own maps against one for all."""
+    """Return errors of each person's map on everybody's held-out answers, and a test of own maps against one map."""
     people = one_map.people
     column = np.full(int(people.max()) + 1, -1)
-    column[shown] = np.arange(len(shown))
-    missed, total = np.zeros((2, len(shown), len(shown)))
+    column[members] = np.arange(len(members))
+    missed, total = np.zeros((2, len(members), len(members)))
     by_own, by_one = np.full((2, 1, len(answers)), np.nan)
     for fold in range(len(one_map.group)):
         rows = np.flatnonzero((one_map.fold == fold) & (column[people] >= 0))
         train = np.flatnonzero(one_map.fold != fold)
         held_out, of_row = answers.take(rows), column[people[rows]]
-        by_own[0, rows], by_one[0, rows] = 0.5, one_map.wrong[rows]  # no map without training answers: chance
-        mappable = [place for place, person in enumerate(shown) if (people[train] == person).any()]
-        parts = [answers.take(train[people[train] == shown[place]]) for place in mappable]
+        by_own[0, rows], by_one[0, rows] = 0.5, one_map.wrong[rows]  # chance, for people without training answers
+        mappable = [place for place, person in enumerate(members) if (people[train] == person).any()]
+        parts = [answers.take(train[people[train] == members[place]]) for place in mappable]
         for place, result in zip(mappable, fits.fit_each(parts, tick) if parts else (), strict=True):
             wrong = ~(log_odds(held_out, result.embedding, result.loss) > 0)
-            missed[place] += np.bincount(of_row, wrong, minlength=len(shown))
-            total[place] += np.bincount(of_row, minlength=len(shown))
+            missed[place] += np.bincount(of_row, wrong, minlength=len(members))
+            total[place] += np.bincount(of_row, minlength=len(members))
             own = of_row == place
             by_own[0, rows[own]] = wrong[own]
     matrix = np.where(total > 0, missed / np.maximum(total, 1), 0.5)
@@ -471,24 +500,24 @@ def _own_maps(
 
 
 def _group_matrix(answers: Comparisons, group: NDArray[np.int64], trial: HeldOutGroups) -> Array:
-    """Held-out errors of the map of the group in the row on answers of the group in the column.
+    """Return held-out errors of the map of the group in the row on the answers of the group in the column.
 
     The groups of each fold are matched with the final groups by the people they share.
     """
     from scipy.optimize import linear_sum_assignment
 
-    number = len(trial.leads)
+    number = len(trial.scores)
     wrong, total = np.zeros((2, number, number))
-    present = np.unique(answers.people)  # type: ignore[arg-type]  # they are known
+    present = np.unique(answers.people)  # type: ignore[arg-type]
     for fold, of_fold in enumerate(trial.group):
         shared = np.zeros((number, number))
         np.add.at(shared, (of_fold[present], group[present]), 1)
-        final = linear_sum_assignment(shared, maximize=True)[1]  # of each group of the fold
+        final = linear_sum_assignment(shared, maximize=True)[1]  # the final group that matches each group of the fold
         rows = np.flatnonzero(trial.fold == fold)
         column = final[of_fold[trial.people[rows]]]
-        for place, lead in enumerate(trial.leads[:, rows]):
-            if not np.isnan(lead).any():
-                wrong[final[place]] += np.bincount(column, ~(lead > 0), minlength=number)
+        for place, scores in enumerate(trial.scores[:, rows]):
+            if not np.isnan(scores).any():
+                wrong[final[place]] += np.bincount(column, ~(scores > 0), minlength=number)
                 total[final[place]] += np.bincount(column, minlength=number)
     return np.where(total > 0, wrong / np.maximum(total, 1), 0.5)
 

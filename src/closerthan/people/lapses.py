@@ -1,10 +1,10 @@
-"""The lapse model: a person answers by the map, or now and then without looking.
+"""The lapse model: a person answers by the map, or now and then by guessing.
 
-``P(answer) = (1 - l) P_map + l b``, where l is the person's lapse rate and b the probability of the answer when the
-person lapses: one half, or the person's own preference for a side where sides are known. ``P_map`` is logistic in the
-map's *lead*, the log odds of the loss (:func:`closerthan.metrics.log_odds`), with one slope for all, which is estimated
-with the rates: so it works for every loss, and a map that knows little says little. Rates have a Beta prior worth ten
-answers, one of them a lapse.
+The probability of an answer is ``(1 - l) P + l b``. Here l is the person's lapse rate, and b is the probability of the
+answer in a lapse: one half, or the person's own preference for a side where sides are known. P is logistic in the log
+odds that the map gives the answer (:func:`closerthan.metrics.log_odds`). Its slope is common to all people and is
+estimated with the rates, so that the model works with every loss, and a map that knows little says little. Rates have
+a Beta(2, 10) prior, which counts as much as ten answers with one lapse.
 """
 
 import dataclasses
@@ -18,38 +18,38 @@ from scipy.special import expit
 from closerthan.arrays import Array
 from closerthan.comparisons import Comparisons
 
-__all__ = ["Given", "Lapses", "fit_lapses"]
+__all__ = ["Lapses", "Responses", "fit_lapses"]
 
 PRIOR_LAPSES, PRIOR_ANSWERS = 1.0, 10.0  # Beta(2, 10): as if one lapse had been seen in ten answers
-PRIOR_SIDES = 10.0  # lapses on each side that a person's preference for a side is shrunk by
-MOST_ROUNDS = 30  # of slope and rates in turn
-SETTLED = 1e-3  # change of a rate in a round
+PRIOR_SIDES = 10.0  # pseudo-counts of lapses on each side, which shrink a person's preference for a side
+MOST_ROUNDS = 30  # of updating the slope and the rates in turn
+SETTLED = 1e-3  # change of the rates in a round at which the iteration ends
 NEWTON_STEPS = 4
 GRID = np.linspace(0.0, 1.0, 101)
 
 
 @dataclasses.dataclass(frozen=True)
-class Given:
-    """What is known of each comparison, beside the map's lead.
+class Responses:
+    """The person, the weight and the side of each comparison.
 
     Attributes
     ----------
     person, n_people
-        Who answered: numbers from 0.
+        Number of the person who answered, from 0, and the number of people.
     counts
-        How many answers each comparison stands for: the comparisons of one answer share it.
-    left
-        Whether the near one was shown on the left, 1 or 0, NaN where unknown; None if no side is known.
+        Number of answers that each comparison stands for: the comparisons of one answer share its count of 1.
+    on_left
+        1 if the near object was shown on the left, 0 if on the right, NaN if unknown; None if no side is known.
     """
 
     person: NDArray[np.int32]
     n_people: int
     counts: Array
-    left: Array | None = None
+    on_left: Array | None = None
 
     @classmethod
-    def of(cls, answers: Comparisons, left: Array | None = None) -> Self:
-        """From comparisons whose people are known."""
+    def of(cls, answers: Comparisons, on_left: Array | None = None) -> Self:
+        """Return the responses of comparisons whose people are known."""
         assert answers.people is not None
         assert answers.person_names is not None
         counts = np.ones(len(answers))
@@ -57,10 +57,10 @@ class Given:
             counts /= np.bincount(answers.answers)[answers.answers]
         if answers.weights is not None:
             counts *= answers.weights / answers.weights.mean()
-        return cls(answers.people, len(answers.person_names), counts, left)
+        return cls(answers.people, len(answers.person_names), counts, on_left)
 
     def sums(self, values: Array | None = None) -> Array:
-        """Totals by person."""
+        """Return the sum of the values of each person, weighted by the counts; without values, that of the counts."""
         weights = self.counts if values is None else self.counts * values
         return np.bincount(self.person, weights, minlength=self.n_people).astype(np.float64)
 
@@ -72,11 +72,11 @@ class Lapses:
     Attributes
     ----------
     rates
-        Lapse rate of each person: the mode of what is known about it.
+        Lapse rate of each person: the mode of its posterior distribution.
     slope
-        Of the probability, per unit of the map's lead.
+        Slope of the logistic probability P, per unit of the map's log odds.
     reliability
-        For each comparison, the probability that it was answered by looking: ``(1 - l) P / ((1 - l) P + l b)``.
+        For each comparison, the probability that it is not a lapse: ``(1 - l) P / ((1 - l) P + l b)``.
     guess
         For each comparison, b: the probability of this answer in a lapse.
     """
@@ -86,11 +86,11 @@ class Lapses:
     reliability: Array
     guess: Array
 
-    def intervals(self, lead: Array, given: Given, confidence: float = 0.95) -> tuple[Array, Array]:
-        """The interval that each person's rate lies in, from its posterior distribution."""
-        looking = expit(self.slope * lead)
-        chances = ((1 - rate) * looking + rate * self.guess for rate in GRID)
-        log_posterior = np.stack([given.sums(np.log(np.maximum(chance, 1e-300))) for chance in chances])
+    def intervals(self, scores: Array, responses: Responses, confidence: float = 0.95) -> tuple[Array, Array]:
+        """Return the central posterior interval of each person's lapse rate, as lower and upper limits."""
+        by_map = expit(self.slope * scores)
+        probabilities = ((1 - rate) * by_map + rate * self.guess for rate in GRID)
+        log_posterior = np.stack([responses.sums(np.log(np.maximum(one, 1e-300))) for one in probabilities])
         with np.errstate(divide="ignore"):
             prior = PRIOR_LAPSES * np.log(GRID) + (PRIOR_ANSWERS - PRIOR_LAPSES) * np.log(1 - GRID)
         log_posterior += prior[:, None]
@@ -98,20 +98,20 @@ class Lapses:
         below = np.cumsum(density, axis=0) - density / 2
         below /= density.sum(axis=0)
         tail = (1 - confidence) / 2
-        low, high = (np.array([np.interp(level, share, GRID) for share in below.T]) for level in (tail, 1 - tail))
+        low, high = (np.array([np.interp(level, person, GRID) for person in below.T]) for level in (tail, 1 - tail))
         return low, high
 
 
-def fit_lapses(lead: Array, given: Given) -> Lapses:
-    """Rates and slope that make the answers most likely, given the leads of a map that has not seen them.
+def fit_lapses(scores: Array, responses: Responses) -> Lapses:
+    """Fit lapse rates and slope to answers by maximum a posteriori.
 
     Parameters
     ----------
-    lead
-        Of each comparison; positive where the map agrees. It must be of a map that was fitted without the person's
-        answers: otherwise these vouch for themselves.
-    given
-        Who answered, and what else is known.
+    scores
+        Log odds that a map gives each comparison; positive where the map agrees. The map must have been fitted without
+        the answers of the person who is judged: otherwise they would vouch for themselves.
+    responses
+        Person, weight and side of each comparison.
 
     Examples
     --------
@@ -119,58 +119,59 @@ def fit_lapses(lead: Array, given: Given) -> Lapses:
     >>> person = np.repeat(np.arange(2, dtype=np.int32), 200)
     >>> size = rng.exponential(3.0, 400)
     >>> right = np.where(person == 0, rng.random(400) < 1 / (1 + np.exp(-size)), rng.random(400) < 0.5)
-    >>> found = fit_lapses(np.where(right, size, -size), Given(person, 2, np.ones(400)))
-    >>> bool(found.rates[0] < 0.2), bool(found.rates[1] > 0.6)
+    >>> lapses = fit_lapses(np.where(right, size, -size), Responses(person, 2, np.ones(400)))
+    >>> bool(lapses.rates[0] < 0.2), bool(lapses.rates[1] > 0.6)
     (True, True)
     """
-    scale = float(np.abs(lead).mean()) or 1.0
-    person = given.person
-    rates = np.full(given.n_people, PRIOR_LAPSES / PRIOR_ANSWERS)
-    guess = np.full(len(lead), 0.5)
+    scale = float(np.abs(scores).mean()) or 1.0
+    person = responses.person
+    rates = np.full(responses.n_people, PRIOR_LAPSES / PRIOR_ANSWERS)
+    guess = np.full(len(scores), 0.5)
     slope = 1.0 / scale
 
-    def misfit(log_slope: float) -> float:
-        looking, lapse = expit(np.exp(log_slope) * lead), rates[person]
-        return -float(given.counts @ np.log(np.maximum((1 - lapse) * looking + lapse * guess, 1e-300)))
+    def negative_log_likelihood(log_slope: float) -> float:
+        by_map, lapse = expit(np.exp(log_slope) * scores), rates[person]
+        return -float(responses.counts @ np.log(np.maximum((1 - lapse) * by_map + lapse * guess, 1e-300)))
 
     for _ in range(MOST_ROUNDS):
         around = np.clip(np.log(slope) + np.array([-1.0, 1.0]), np.log(1e-6 / scale), np.log(1e6 / scale))
-        slope = float(np.exp(minimize_scalar(misfit, bounds=around, method="bounded", options={"xatol": 5e-3}).x))
-        looking, before = expit(slope * lead), rates
-        rates = _rates(looking, rates, guess, given)
-        if given.left is not None:
-            guess = _guess(given, 1 - _reliability(looking, rates[person], guess))
+        search = minimize_scalar(negative_log_likelihood, bounds=around, method="bounded", options={"xatol": 5e-3})
+        slope = float(np.exp(search.x))
+        by_map, before = expit(slope * scores), rates
+        rates = _rates(by_map, rates, guess, responses)
+        if responses.on_left is not None:
+            guess = _guess(responses, 1 - _reliability(by_map, rates[person], guess))
         if np.abs(rates - before).max() < SETTLED:
             break
-    return Lapses(rates, slope, _reliability(looking, rates[person], guess), guess)
+    return Lapses(rates, slope, _reliability(by_map, rates[person], guess), guess)
 
 
-def _rates(looking: Array, rates: Array, guess: Array, given: Given) -> Array:
-    """The most likely rates: Newton's method, for each person a concave function of one number.
+def _rates(by_map: Array, rates: Array, guess: Array, responses: Responses) -> Array:
+    """Maximise the posterior of each person's rate, a concave function of one number, by Newton's method.
 
-    Where it ends, ``l = (1 + sum(1 - r)) / (10 + m)``, r being the reliabilities of a person's m answers.
+    At the maximum ``l = (1 + sum(1 - r)) / (10 + m)``, where r are the reliabilities of the person's m answers.
     """
     heads, tails = PRIOR_LAPSES, PRIOR_ANSWERS - PRIOR_LAPSES
-    difference = guess - looking
+    difference = guess - by_map
     for _ in range(NEWTON_STEPS):
-        relative = difference / (looking + rates[given.person] * difference)
-        slope = given.sums(relative) + heads / rates - tails / (1 - rates)
-        bend = given.sums(relative**2) + heads / rates**2 + tails / (1 - rates) ** 2
-        # At most half of the way to the ends, where the prior is infinite.
-        rates = np.clip(rates + slope / bend, rates / 2, (1 + rates) / 2)
+        relative = difference / (by_map + rates[responses.person] * difference)
+        slope = responses.sums(relative) + heads / rates - tails / (1 - rates)
+        curvature = responses.sums(relative**2) + heads / rates**2 + tails / (1 - rates) ** 2
+        # A step goes at most half of the way to 0 or 1, where the log prior is infinite.
+        rates = np.clip(rates + slope / curvature, rates / 2, (1 + rates) / 2)
     return rates
 
 
-def _reliability(looking: Array, lapse: Array, guess: Array) -> Array:
-    by_map = (1 - lapse) * looking
-    return np.asarray(by_map / (by_map + lapse * guess))
+def _reliability(by_map: Array, lapse: Array, guess: Array) -> Array:
+    careful = (1 - lapse) * by_map
+    return np.asarray(careful / (careful + lapse * guess))
 
 
-def _guess(given: Given, lapsed: Array) -> Array:
-    """The probability of the side that was chosen, from the person's lapses; one half where it is unknown."""
-    assert given.left is not None
-    known = np.isfinite(given.left)
-    on_left = given.sums(np.where(known, lapsed * np.nan_to_num(given.left), 0.0))
-    share = (PRIOR_SIDES + on_left) / (2 * PRIOR_SIDES + given.sums(np.where(known, lapsed, 0.0)))
-    of_left = share[given.person]
-    return np.where(known, np.where(given.left == 1, of_left, 1 - of_left), 0.5)
+def _guess(responses: Responses, lapsed: Array) -> Array:
+    """Return the probability of the chosen side in a lapse, from the person's lapses; 0.5 if the side is unknown."""
+    assert responses.on_left is not None
+    has_side = np.isfinite(responses.on_left)
+    on_left = responses.sums(np.where(has_side, lapsed * np.nan_to_num(responses.on_left), 0.0))
+    preference = (PRIOR_SIDES + on_left) / (2 * PRIOR_SIDES + responses.sums(np.where(has_side, lapsed, 0.0)))
+    of_left = preference[responses.person]
+    return np.where(has_side, np.where(responses.on_left == 1, of_left, 1 - of_left), 0.5)

@@ -1,4 +1,4 @@
-"""Person: statistics of one person's answers, the verdict that follows from them, and its reasons in words."""
+"""Person: statistics of one person's answers, the verdict based on them, and its reasons in words."""
 
 import math
 from typing import Any, NamedTuple
@@ -12,23 +12,23 @@ from closerthan.wording import percent, percentage_points
 
 __all__ = ["Person", "check_people", "failed_checks", "fraction_of_fast_sets", "one_sided", "signs_of_carelessness"]
 
-# Set by judgement unless a reason is given; docs/measured/people.md shows how often the verdicts are right.
-FEW = 20  # answers: with fewer, nothing can be said of a person
-CARELESS = 0.3  # lapse rate that is surely exceeded by somebody careless
-UNLIKE = 0.15  # and by somebody who answers unlike the others
-FAST = 0.3  # seconds: nobody reads a question in less
-MANY_FAST = 0.2  # fraction of answers, or of sets of them
-SET = 20  # answers in a row, of which a person reads most unless in a hurry
-FIFTH, TENTH = 0.8, 1.1  # seconds: the fifth and the tenth fastest of a set, if most were not read
-ONE_SIDE = 0.75  # fraction of answers on one side
-FEW_CHECKS = 3  # with fewer, a failed one may be a slip
-MOST_FAILED = 0.2  # fraction of checks that is surely exceeded by somebody who fails them
+# Thresholds are set by judgement unless a reason is stated; docs/measured/people.md shows how often verdicts are right.
+FEW = 20  # answers: people with fewer are not judged
+CARELESS = 0.3  # lower confidence limit of the lapse rate above which a person may be called careless
+UNLIKE = 0.15  # the same for a person who answers unlike the others
+FAST = 0.3  # seconds: too short to read a question
+MANY_FAST = 0.2  # fraction of the answers, or of sets of them, above which they count as hasty
+SET = 20  # consecutive answers that are judged together for haste
+FIFTH, TENTH = 0.8, 1.1  # seconds: limits for the fifth and the tenth fastest answer of a hasty set
+ONE_SIDE = 0.75  # fraction of the answers on one side
+FEW_CHECKS = 3  # with fewer, a failed check may be a slip
+MOST_FAILED = 0.2  # lower confidence limit of the fraction of failed checks
 CONSISTENT = 0.75  # agreement with oneself on repeated questions
-ENOUGH = 5  # repeats that tell something
-# Binomial standard errors by which another map predicts better. Cross-validated errors of random answers spread 1.1 to
-# 1.6 times as widely (all maps share most of the answers), so that about 3 % and 10 % of careless people exceed these.
+ENOUGH = 5  # smallest informative number of repeats
+# Binomial standard errors by which another map must predict better. Cross-validated errors of random answers spread 1.1
+# to 1.6 times as widely, since all maps share most of the answers; about 3 % and 10 % of careless people exceed these.
 BETTER, MAYBE_BETTER = 3.0, 2.0
-PER_COORDINATE = 3  # answers per coordinate of a map, with which a person's own map predicts clearly better than chance
+PER_COORDINATE = 3  # answers per coordinate that a person's own map needs to predict clearly better than chance
 
 VERDICTS = {
     "reversed": "answers the other way round: see whether near and far are swapped",
@@ -39,36 +39,66 @@ VERDICTS = {
     "few": "too few answers to tell: keep",
     "fine": "keep",
 }
-"""The meaning and the advice of each verdict; the first are the most troubling."""
+"""Meaning of each verdict, and advice; the most serious come first."""
 
 DOUBTFUL = ("reversed", "careless", "unlike")
-"""Verdicts on people whose answers may count less."""
+"""Verdicts on people whose answers may get smaller weights."""
 
 
 class Person(NamedTuple):
-    """A line of the table of people; what is not known is NaN (or 0 of it)."""
+    """One row of the table of people; unknown numbers are NaN, and unknown counts are 0.
+
+    Attributes
+    ----------
+    name, answers
+        Name, and number of answers.
+    lapse_rate, lapse_low, lapse_high
+        Fraction of the answers that are guesses, with its 95 % interval.
+    others_error
+        Fraction of this person's answers that the map of the others gets wrong.
+    group_error
+        The cross-validated error of a map of people who answer alike; measured where the others' map is poor.
+    own_error
+        The cross-validated error of a map of this person's own answers; measured where both other maps are poor.
+    consistency, repeats
+        Fraction of the pairs of own answers to the same question that agree, and the number of such pairs.
+    agreement, shared
+        The same for pairs of an own answer and another person's answer.
+    checks_passed, checks
+        Number of check questions passed, and asked.
+    left, sides
+        Fraction of the chosen objects that were shown on the left, and the number of answers whose side is known.
+    median_seconds, fast
+        Median response time, and the fraction of the answers that took less than 0.3 seconds.
+    hurried
+        Fraction of the sets of 20 answers that are very fast (:func:`fraction_of_fast_sets`).
+    weight
+        Mean probability that an answer is not a guess.
+    typical_rate
+        Median lapse rate of all people; a person who lapses no more often is not unlike the others.
+    """
 
     name: str
     answers: int
-    lapse_rate: float  # share of answers that were given without looking
-    lapse_low: float  # 95 % interval
+    lapse_rate: float
+    lapse_low: float
     lapse_high: float
-    others_error: float  # share of this person's answers that the map of the others gets wrong
-    group_error: float  # the same of a map of people who answer alike, cross-validated; where the others' map is poor
-    own_error: float  # the same of a map of this person's own answers; where the other two are poor
-    consistency: float  # share of pairs of own answers to the same question that agree
-    repeats: int  # such pairs
-    agreement: float  # the same with other people's answers
+    others_error: float
+    group_error: float
+    own_error: float
+    consistency: float
+    repeats: int
+    agreement: float
     shared: int
     checks_passed: int
     checks: int
-    left: float  # share of chosen objects that were shown on the left
-    sides: int  # answers whose side is known
+    left: float
+    sides: int
     median_seconds: float
-    fast: float  # share of answers that took less than 0.3 seconds
-    hurried: float  # fraction of sets of 20 answers that are very fast
-    weight: float  # mean probability that an answer was given by looking
-    typical_rate: float = 0.0  # median lapse rate of all people: those who lapse no more often are like the others
+    fast: float
+    hurried: float
+    weight: float
+    typical_rate: float = 0.0
 
     @property
     def verdict(self) -> str:
@@ -85,28 +115,28 @@ class Person(NamedTuple):
             return "own view"
         if self._signs:
             return "careless"
-        # Speed alone says little: somebody practised answers quickly, and well.
+        # Speed alone is weak evidence: a practised person answers quickly and well.
         doubt = self._passed_checks or self._predicted_by(MAYBE_BETTER)
         return "careless" if (self.in_a_hurry or self.lapse_low > CARELESS) and not doubt else "unlike"
 
     @property
     def is_suspect(self) -> bool:
-        """Whether the map of the others predicts the answers so badly that other maps should be tried."""
+        """True if the map of the others predicts the answers badly, so that other maps should be tried."""
         return self.answers >= FEW and (self.lapse_low > UNLIKE or self._is_reversed)
 
     @property
     def predicted_by(self) -> str:
-        """Whose map predicts the answers clearly better than that of the others: "group", "own", or "" for nobody's."""
+        """The map that predicts the answers clearly better than that of the others: "group", "own" or "" for none."""
         return self._predicted_by(BETTER)
 
     @property
     def advice(self) -> str:
-        """What to do, in words."""
+        """Advice in words."""
         return VERDICTS[self.verdict]
 
     @property
     def lapses(self) -> str:
-        """The lapse rate and its 95 % interval, short enough for a table: ``12 % (3-25)``."""
+        """The lapse rate and its 95 % interval in short, such as ``12 % (3-25)``."""
         return (
             f"{percent(self.lapse_rate, 0)} ({percentage_points(self.lapse_low, 0)}-"
             f"{percentage_points(self.lapse_high, 0)})"
@@ -114,7 +144,7 @@ class Person(NamedTuple):
 
     @property
     def reasons(self) -> str:
-        """What the verdict rests on, in words; empty if there is nothing to say."""
+        """Reasons for the verdict in words; empty if there are none."""
         if self.verdict == "fine":
             return ", ".join(self._signs)
         texts = []
@@ -127,7 +157,7 @@ class Person(NamedTuple):
             texts.append(f"{percent(self.consistency, 0)} the same when asked again")
         errors = [("of the others' map", self.others_error)]
         errors += [("of a map of people who answer alike", self.group_error), ("of the own map", self.own_error)]
-        error_texts = [f"{percent(error, 0)} {whose}" for whose, error in errors if not math.isnan(error)]
+        error_texts = [f"{percent(error, 0)} {owner}" for owner, error in errors if not math.isnan(error)]
         if len(error_texts) > 1 or self.verdict == "unclear":
             texts.append(f"error {', '.join(error_texts)}")
         if self.in_a_hurry:
@@ -135,18 +165,18 @@ class Person(NamedTuple):
         return ", ".join([*texts, *self._signs])
 
     @property
-    def trouble(self) -> tuple[int, float]:
-        """By which people are sorted, the most troubling first."""
+    def severity(self) -> tuple[int, float]:
+        """Sort key that puts the most serious verdicts first."""
         return list(VERDICTS).index(self.verdict), -self.lapse_rate
 
     @property
     def failed_checks(self) -> bool:
-        """Whether the person surely fails more than a fifth of the questions with a known answer."""
+        """True if the person fails significantly more than a fifth of the check questions."""
         return failed_checks(self.checks, self.checks_passed)
 
     @property
     def _passed_checks(self) -> bool:
-        """Whether more checks were passed than the lapse rate allows: half of the lapses on checks would fail."""
+        """True if more checks were passed than the lapse rate allows, since half of the guesses would fail."""
         if not self.checks:
             return False
         return error_interval(1 - self.checks_passed / self.checks, self.checks).high < self.lapse_low / 2
@@ -156,23 +186,23 @@ class Person(NamedTuple):
         return error_interval(self.others_error, self.answers, confidence=0.99).low > 0.5
 
     def _predicted_by(self, standard_errors: float) -> str:
-        """Whose map, "group" or "own", predicts better than the map of the others by that many standard errors.
+        """Return the map, "group" or "own", that beats the map of the others by this many standard errors.
 
-        Where the map of the others is no better than chance, chance is to be beaten; where it is worse, its reverse.
+        A map of the others that is no better than chance is replaced by chance, and one that is worse by its reverse.
         """
         low, high = error_interval(self.others_error, self.answers)
         others = 0.5 if low <= 0.5 <= high else min(self.others_error, 1 - self.others_error)
-        for whose, error in (("group", self.group_error), ("own", self.own_error)):
+        for owner, error in (("group", self.group_error), ("own", self.own_error)):
             variance = others * (1 - others) + (error * (1 - error) if others < 0.5 else 0.0)
-            if others - error > standard_errors * math.sqrt(variance / self.answers):  # False if it is NaN
-                return whose
+            if others - error > standard_errors * math.sqrt(variance / self.answers):  # False for NaN
+                return owner
         return ""
 
     @property
     def _is_consistent(self) -> bool:
         if self.repeats < ENOUGH or self.consistency < CONSISTENT:
             return False
-        return error_interval(1 - self.consistency, self.repeats).high < 0.5  # not by luck
+        return error_interval(1 - self.consistency, self.repeats).high < 0.5  # significantly better than guessing
 
     @property
     def _signs(self) -> list[str]:
@@ -180,64 +210,71 @@ class Person(NamedTuple):
 
     @property
     def has_signs(self) -> bool:
-        """Whether something beside the map speaks for carelessness: checks, sides or times."""
+        """True if checks, sides or times, which do not depend on a map, are signs of carelessness."""
         return bool(self._signs) or self.in_a_hurry
 
     @property
     def in_a_hurry(self) -> bool:
-        """Whether more than a fifth of the person's sets of 20 answers, and more than one set, are very fast."""
+        """True if more than a fifth of the person's sets of 20 answers, and at least two sets, are very fast."""
         n_sets = self.answers // SET
         return self.hurried > MANY_FAST and round(self.hurried * n_sets) > 1
 
-    def as_row(self) -> dict[str, Any]:
-        """All of it, for a table: columns by name."""
+    def to_row(self) -> dict[str, Any]:
+        """Return all statistics with verdict, advice and reasons, as columns of a table by name."""
         return {**self._asdict(), "verdict": self.verdict, "advice": self.advice, "reasons": self.reasons}
 
 
-def check_people(answers: Comparisons, what: str) -> None:
-    """Raise an error unless at least two people are known, whom ``what`` is about."""
+def check_people(answers: Comparisons, purpose: str) -> None:
+    """Raise an error that names the purpose unless the answers are from at least two known people."""
     if answers.people is None:
         raise ValueError(
-            f"{what} takes people, but nothing says who gave the answers; pass people= with the comparisons or, for a "
-            'file, say which column it is: columns={"participant": ...}'
+            f"{purpose} takes people, but nothing says who gave the answers; pass people= with the comparisons or, for "
+            'a file, name its column: columns={"participant": ...}'
         )
     if (answers.n_people or 0) < 2:
-        raise ValueError(f"all answers are of one person; {what} takes at least two")
+        raise ValueError(f"all answers are of one person; {purpose} takes at least two")
 
 
-def failed_checks(asked: int, passed: int) -> bool:
-    """Whether a person surely fails more than a fifth of the checks: the lower end of the 95 % interval lies above.
+def failed_checks(n_checks: int, n_passed: int) -> bool:
+    """Return True if the 95 % interval of the fraction of failed checks lies above a fifth.
 
-    Of fewer than three checks nothing is concluded.
+    Nothing is concluded from fewer than three checks.
 
     Examples
     --------
     >>> failed_checks(1, 0), failed_checks(5, 3), failed_checks(5, 2), failed_checks(50, 40)
     (False, False, True, False)
     """
-    return asked >= FEW_CHECKS and error_interval(1 - passed / asked, asked).low > MOST_FAILED
+    return n_checks >= FEW_CHECKS and error_interval(1 - n_passed / n_checks, n_checks).low > MOST_FAILED
 
 
-def one_sided(left: float, answers: int, usual: float = 0.5) -> bool:
-    """Whether nearly all answers lie on one side: ``left`` is the fraction on the left, ``usual`` that of chance.
+def one_sided(fraction: float, n_answers: int, expected: float = 0.5) -> bool:
+    """Return True if nearly all answers are on one side.
+
+    Parameters
+    ----------
+    fraction, n_answers
+        Fraction of the answers on the left (or in the first position), and their number.
+    expected
+        The same fraction for random answers: one half with two positions, a third with three.
 
     Examples
     --------
-    >>> one_sided(0.8, 100), one_sided(0.8, 10), one_sided(0.1, 100, usual=1 / 3), one_sided(0.6, 100, usual=1 / 3)
+    >>> one_sided(0.8, 100), one_sided(0.8, 10), one_sided(0.1, 100, 1 / 3), one_sided(0.6, 100, 1 / 3)
     (True, False, True, False)
     """
-    least, most = usual * 2 * (1 - ONE_SIDE), 1 - (1 - usual) * 2 * (1 - ONE_SIDE)
-    return answers >= FEW and not least <= left <= most
+    least, most = expected * 2 * (1 - ONE_SIDE), 1 - (1 - expected) * 2 * (1 - ONE_SIDE)
+    return n_answers >= FEW and not least <= fraction <= most
 
 
-def signs_of_carelessness(checks: tuple[int, int], left: tuple[float, int], fast: float) -> list[str]:
+def signs_of_carelessness(checks: tuple[int, int], sides: tuple[float, int], fast: float) -> list[str]:
     """Return the signs of carelessness that do not depend on a map, in words.
 
     Parameters
     ----------
     checks
         Number of check questions asked, and how many of them were passed.
-    left
+    sides
         Fraction of the chosen objects that were shown on the left, and the number of answers whose side is known.
     fast
         Fraction of the answers that took less than 0.3 seconds; NaN if unknown.
@@ -250,9 +287,9 @@ def signs_of_carelessness(checks: tuple[int, int], left: tuple[float, int], fast
     signs = []
     if failed_checks(*checks):
         signs.append(f"{checks[0] - checks[1]} of {checks[0]} checks failed")
-    if one_sided(*left):
-        side = "left" if left[0] > 0.5 else "right"
-        signs.append(f"{percent(max(left[0], 1 - left[0]), 0)} on the {side}")
+    if one_sided(*sides):
+        on_left = sides[0]
+        signs.append(f"{percent(max(on_left, 1 - on_left), 0)} on the {'left' if on_left > 0.5 else 'right'}")
     if fast > MANY_FAST:
         signs.append(f"{percent(fast, 0)} faster than {FAST:g} s")
     return signs
@@ -261,8 +298,8 @@ def signs_of_carelessness(checks: tuple[int, int], left: tuple[float, int], fast
 def fraction_of_fast_sets(seconds: Array) -> float:
     """Return the fraction of sets of 20 answers in a row that are very fast; NaN without a whole set.
 
-    A set is very fast if its fifth fastest answer took less than 0.8 and its tenth fastest less than 1.1 seconds: the
-    rule by which Hebart et al. (2020) left out workers of the THINGS similarity study.
+    A set is very fast if its fifth fastest answer took less than 0.8 seconds and its tenth fastest less than 1.1
+    seconds: the rule by which Hebart et al. (2020) excluded workers of the THINGS similarity study.
 
     Examples
     --------

@@ -1,13 +1,13 @@
-"""The quality of people's answers: who answered carelessly, and how much each answer should count.
+"""Quality of people's answers: who answered carelessly, and how much weight each answer should get.
 
-The lapse model (:mod:`closerthan.people.lapses`) alternates with weighted fits: maps are fitted, the model gives
-the probability that each answer was given by looking, and these are the weights of the next maps. People are divided
-into folds, and each person is judged by a map of the other folds, which has not seen the person's answers.
+Weighted fits alternate with the lapse model (:mod:`closerthan.people.lapses`): maps are fitted, the model estimates the
+probability that each answer is not a guess, and these probabilities are the weights of the next fits. People are
+divided into folds, and each person is judged by a map of the other folds, which has not seen the person's answers.
 
-A person whose answers that map predicts badly may be careless or may have another view. Random answers are predicted by
-no map, while those of a minority are predicted by a map of the people who answer alike, and those of a person with a
-consistent view by a map of the person's other answers. Both are tried, on held-out answers, before anybody is called
-careless.
+A person whose answers that map predicts badly may be careless or may have another view. No map predicts random
+answers, but those of a minority are predicted by a map of the people who answer alike, and those of a person with a
+consistent view by a map of the person's other answers. Both maps are tried, on held-out answers, before anybody is
+called careless.
 """
 
 import dataclasses
@@ -28,7 +28,7 @@ from closerthan.fit.progress import trials_bar
 from closerthan.losses import Loss
 from closerthan.metrics import log_odds, triplet_error
 from closerthan.people.groups import PeopleGroups, held_out_groups
-from closerthan.people.lapses import Given, Lapses, fit_lapses
+from closerthan.people.lapses import Lapses, Responses, fit_lapses
 from closerthan.people.person import (
     DOUBTFUL,
     FAST,
@@ -44,18 +44,19 @@ from closerthan.saving import whole_csv
 from closerthan.settings import ENDED, FitOptions, Settings, TimeOverError, ended_by, lists_options
 from closerthan.uncertainty.refitter import Refitter, plan_refits
 from closerthan.uncertainty.repeats import repeats_of_people
-from closerthan.wording import counted, percent
+from closerthan.wording import counted, html_table, percent
 
 __all__ = ["PeopleAssessment", "assess_people"]
 
 FOLDS = 5
-OWN_FOLDS = 10  # of a person's own answers, which are few
+OWN_FOLDS = 10  # folds of a single person's answers, which are few
 ROUNDS = 6
-CLEARLY = 1.645  # standard errors by which weights must lower the error, or all stay at 1: 95 %, one-sided
-NOT_CHANCE = 1.645  # standard errors by which the others' map must predict better than chance: 5 %, one-sided
-MOST_GROUPS = 2  # of people whom the map of the others predicts badly
-MOST_NAMED = 10  # in a sentence
-SETTLED = 0.005  # mean change of a weight in a round, below which further rounds change nothing
+CLEARLY = 1.645  # standard errors by which weights must lower the error to be used (5 %, one-sided)
+NOT_CHANCE = 1.645  # standard errors by which the others' map must predict better than chance (5 %, one-sided)
+MOST_GROUPS = 2  # largest number of groups of people whom the map of the others predicts badly
+MOST_NAMED = 10  # people named in a sentence
+MOST_ROWS = 20  # people in the table of a notebook
+SETTLED = 0.005  # mean change of the weights below which no further round is run
 
 OF_SEVERAL = {
     "reversed": "answer the other way round",
@@ -73,7 +74,7 @@ ADVICE = {
     "unclear": "keep them, but do not take this as a sign of care",
     "few": "keep them",
 }
-"""What to do about them, where it does not depend on whether weights help."""
+"""Advice about these people, where it does not depend on whether weights help."""
 
 WEIGHED = {
     "careless": "fit with weights, or leave them out and say so",
@@ -83,7 +84,7 @@ UNWEIGHED = {
     "careless": "look at their answers, then keep them or leave them out, and say so",
     "unlike": "look at their answers, and keep them unless you find a reason not to",
 }
-"""What to do about doubtful people, where weights help and where they do not."""
+"""Advice about doubtful people, where weights help and where they do not."""
 
 HASTY = (
     "often answer so fast that they may not have read the question",
@@ -94,26 +95,27 @@ FAILED = ("failed checks", "their answers fit a map all the same, so look at the
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
 class PeopleAssessment:
-    """What :func:`assess_people` returns: a table of people, and a weight for each comparison.
+    """Result of :func:`assess_people`: a table of people, and a weight for each comparison.
 
     Attributes
     ----------
     people
-        One :class:`~closerthan.people.person.Person` each, the most troubling first.
+        One :class:`~closerthan.people.person.Person` each, the most serious verdicts first.
     weights
-        For each comparison: the probability that it was answered by looking, if its person looks careless or unlike the
-        others, and 1 otherwise. Nothing is left out unless you do so.
+        For each comparison: the probability that it is not a guess, if its person looks careless or unlike the others,
+        and 1 otherwise. No answer is excluded.
     answers
-        The comparisons that were assessed, as they were given.
+        The comparisons that were assessed, with their original weights.
     plain_error, weighted_error
         The fraction of the answers of people who are not doubtful that maps of other people's answers get wrong,
-        without and with weights. Unless these clearly help, all weights are 1.
+        without and with weights. Unless the weights clearly help, all of them are 1.
     loss, slope
-        The loss of these maps, and the slope of the probability per unit of their lead.
+        The loss of these maps, and the slope of the probability per unit of their log odds.
     stopped_by, after
-        What ended it early, "interrupted" (by Ctrl-C) or "time_limit", and after what; "" if all is done.
+        The reason for an early end, "interrupted" (by Ctrl-C) or "time_limit", and the progress by then; "" if the
+        assessment is complete.
     n_dims
-        The number of dimensions of these maps.
+        Number of dimensions of these maps.
     """
 
     people: tuple[Person, ...]
@@ -128,28 +130,35 @@ class PeopleAssessment:
     n_dims: int = 2
 
     def __repr__(self) -> str:
-        said = ", ".join(f"{number} {verdict}" for verdict, number in self.verdicts.items())
-        return f"PeopleAssessment({counted(len(self.people), 'person').replace('persons', 'people')}: {said})"
+        verdicts = ", ".join(f"{number} {verdict}" for verdict, number in self.verdicts.items())
+        return f"PeopleAssessment({counted(len(self.people), 'person').replace('persons', 'people')}: {verdicts})"
+
+    def _repr_html_(self) -> str:
+        rows = [
+            (person.name, person.verdict, f"{person.answers:,}", person.lapses, person.reasons)
+            for person in self.people[:MOST_ROWS]
+        ]
+        return html_table(repr(self), ("person", "verdict", "answers", "lapses", "reasons"), rows, len(self.people))
 
     @property
     def weighted(self) -> Comparisons:
-        """The comparisons with these weights, for :func:`closerthan.embed`; as they were given where none is used."""
+        """The comparisons with these weights, for :func:`closerthan.embed`; unchanged if no weights are used."""
         return self.answers.weighted(self.weights) if self.is_weighted else self.answers
 
     @property
     def is_weighted(self) -> bool:
-        """Whether some answers count less than others: weights are used only where they clearly help."""
+        """True if some answers count less than others; weights are used only where they clearly help."""
         return bool((self.weights < 1).any())
 
     @property
     def verdicts(self) -> dict[str, int]:
-        """How many people there are of each verdict, the most troubling first."""
+        """Number of people with each verdict, the most serious first."""
         counts = Counter(person.verdict for person in self.people)
         return {verdict: counts[verdict] for verdict in VERDICTS if counts[verdict]}
 
     @property
     def sentences(self) -> list[str]:
-        """The conclusions and what to do, in words."""
+        """Conclusions and advice in words."""
         total = len(self.people)
         advice = {**ADVICE, **(WEIGHED if self.is_weighted else UNWEIGHED)}
         of_verdict = {name: [one for one in self.people if one.verdict == name] for name in VERDICTS}
@@ -157,13 +166,13 @@ class PeopleAssessment:
         if self.is_chance:
             sentences.append(
                 f"the map of the others gets {percent(self.plain_error)} of the answers wrong, which is no better than "
-                "chance: whether anybody is careless cannot be judged by it"
+                "chance: it cannot show whether anybody is careless"
             )
         elif not any(of_verdict[name] for name in DOUBTFUL) and of_verdict["fine"]:
-            judged = total - len(of_verdict["unclear"]) - len(of_verdict["few"])
-            whom = f"{total} people" if judged == total else f"the {judged} of {total} people who can be judged"
+            n_judged = total - len(of_verdict["unclear"]) - len(of_verdict["few"])
+            group = f"{total} people" if n_judged == total else f"the {n_judged} of {total} people who can be judged"
             advice_for_all = "" if of_verdict["own view"] else ": use all answers as they are"
-            sentences.append(f"none of {whom} looks careless{advice_for_all}")
+            sentences.append(f"none of {group} looks careless{advice_for_all}")
         sentences += [
             _about(of_verdict[name], total, (words, advice[name]))
             for name, words in OF_SEVERAL.items()
@@ -172,8 +181,8 @@ class PeopleAssessment:
         alone = PER_COORDINATE * self.answers.n_objects * self.n_dims
         if any(one.answers < alone and not one.has_signs for one in of_verdict["careless"]):
             sentences.append(
-                f"a person who is alone with a consistent view may look careless as well, unless there are about "
-                f"{alone:,} answers of that person: look before you leave anybody out"
+                f"a single person with a consistent view may look careless as well, unless there are about {alone:,} "
+                "answers of that person: look before you leave anybody out"
             )
         typical_rate = self.people[0].typical_rate
         if typical_rate > UNLIKE and not self.is_chance:
@@ -198,14 +207,14 @@ class PeopleAssessment:
                 "which is no clear gain"
             )
         if self.stopped_by:
-            sentences.append(f"{self.cut}: this is less sure than it could be, and all answers count the same")
+            sentences.append(f"{self.cut}: this is less certain than it could be, and all answers count the same")
         return sentences
 
     @property
     def is_chance(self) -> bool:
-        """Whether the map of the others predicts the answers of all people together no better than chance.
+        """True if the map of the others predicts the answers of all people together no better than chance.
 
-        People are independent, their answers need not be, so the spread between people counts.
+        The test uses the spread between people, who are independent, while answers of one person need not be.
         """
         numbers = np.array([person.answers for person in self.people], dtype=np.float64)
         above = numbers * (0.5 - np.array([person.others_error for person in self.people]))
@@ -213,12 +222,12 @@ class PeopleAssessment:
 
     @property
     def cut(self) -> str:
-        """What ended it early, in words; empty if all is done."""
+        """Reason for an early end, in words; empty if the assessment is complete."""
         return f"{ENDED[self.stopped_by]} after {self.after}" if self.stopped_by else ""
 
     def to_csv(self, path: str | Path, groups: PeopleGroups | None = None) -> None:
-        """Write the table of people, the most troubling first, with their groups (:func:`group_people`) where given."""
-        rows = [person.as_row() for person in self.people]
+        """Write the table of people, the most serious verdicts first; with ``groups``, also the group of each."""
+        rows = [person.to_row() for person in self.people]
         if groups is not None:
             rows = [
                 {**row, "group": groups.group[person.name] + 1} for row, person in zip(rows, self.people, strict=True)
@@ -226,12 +235,12 @@ class PeopleAssessment:
         whole_csv(path, list(rows[0]), [[_cell(value) for value in row.values()] for row in rows])
 
     def to_frame(self) -> Any:
-        """The table as a pandas DataFrame, one row per person (pandas must be installed)."""
+        """Return the table as a pandas DataFrame, one row per person (pandas must be installed)."""
         try:
             import pandas
         except ImportError:
             raise ImportError("a DataFrame needs pandas: pip install pandas; or use people") from None
-        return pandas.DataFrame([person.as_row() for person in self.people]).set_index("name")
+        return pandas.DataFrame([person.to_row() for person in self.people]).set_index("name")
 
 
 @checked
@@ -247,10 +256,10 @@ def assess_people(
     result: Result | None = None,
     **options: Unpack[FitOptions],
 ) -> PeopleAssessment:
-    """Judge people by their answers: how often each answers without looking, and how much each answer should count.
+    """Assess people by their answers: estimate how often each person guesses, and a weight for each answer.
 
     Before anybody is called careless, the answers are compared with maps of the people who answer alike and with a map
-    of the person's own answers. Nobody is left out. ``ct.embed(assessment.weighted)`` fits a map in which doubtful
+    of the person's own answers. Nobody is excluded. ``ct.embed(assessment.weighted)`` fits a map in which doubtful
     answers count less.
 
     Parameters
@@ -260,7 +269,7 @@ def assess_people(
     n_dims, settings
         As in :func:`closerthan.embed`.
     checks
-        For people by name: how many questions with a known answer they were asked, and how many they passed; as
+        For people by name: the numbers of check questions (whose answer is obvious) asked and passed, as in
         ``ct.files.read_answers(FILE).checks``.
     n_folds
         Number of folds of people; each person is judged by the map of the other folds.
@@ -275,7 +284,7 @@ def assess_people(
     Returns
     -------
     PeopleAssessment
-        Ctrl-C and a time limit end it early with what is known by then, once each person was judged by a map of others.
+        Ctrl-C and a time limit end the assessment early and keep the rounds completed so far, if there is at least one.
 
     Examples
     --------
@@ -298,40 +307,40 @@ def assess_people(
     n_folds = min(n_folds, n_people)
     if answers.trials is not None and answers.sides is not None:
         side = answers.sides.astype(np.float64)
-        given = Given.of(answers, np.where(side < 0, np.nan, 1 - side))
+        responses = Responses.of(answers, np.where(side < 0, np.nan, 1 - side))
     else:
-        given = Given.of(answers)
+        responses = Responses.of(answers)
     with trials_bar(bool(plan.progress), "people", 1 + n_folds * (rounds + 1), 0) as tick:
         fits = Refitter.of(answers, plan, result)
         tick()
         others = _OthersMaps(answers, fits, fold_of(answers.groups("people"), n_folds, fits.seed, "people"), tick)
-        plain_lead = others.leads(np.ones(len(answers)))
-        lapses = fit_lapses(plain_lead, given)
-        people = _table(answers, given, plain_lead, lapses, checks or {})
-        weights, weighted_lead, stopped_by, after = np.ones(len(answers)), plain_lead, "", f"1 of {rounds} rounds"
+        plain_scores = others.scores(np.ones(len(answers)))
+        lapses = fit_lapses(plain_scores, responses)
+        people = _table(answers, responses, plain_scores, lapses, checks or {})
+        weights, weighted_scores, stopped_by, after = np.ones(len(answers)), plain_scores, "", f"1 of {rounds} rounds"
         try:
-            for lead, latest, after in _later_rounds(others, lapses, given, rounds):  # noqa: B007 - the last one counts
-                lapses, people = latest, _table(answers, given, lead, latest, checks or {})
+            for scores, lapses, after in _later_rounds(others, lapses, responses, rounds):  # noqa: B007, B020
+                people = _table(answers, responses, scores, lapses, checks or {})
             after = "the rounds, before suspects were judged by maps of their own"
             people = _with_other_maps(people, answers, fits)
-            # Weights for everybody would cost more than they bring: all maps err, also where nobody does.
+            # Weights for everybody would do more harm than good: maps also err about careful people.
             doubtful = {person.name for person in people if person.verdict in DOUBTFUL}
-            weighed = np.array([name in doubtful for name in answers.person_names or ()])[given.person]
+            is_doubtful = np.array([name in doubtful for name in answers.person_names or ()])[responses.person]
             after = "the rounds, before it was known whether weights help"
-            if weighed.any():
-                weights = np.where(weighed, lapses.reliability, 1.0)
-                weighted_lead = others.leads(weights)
+            if is_doubtful.any():
+                weights = np.where(is_doubtful, lapses.reliability, 1.0)
+                weighted_scores = others.scores(weights)
         except (KeyboardInterrupt, TimeOverError) as early:
             stopped_by = ended_by(early)
-            weights, weighed = np.ones(len(answers)), np.zeros(len(answers), dtype=bool)
-        judged = given.counts * (~weighed if not weighed.all() else 1.0)
-        helpful = _clearly_better(weighted_lead, plain_lead, judged, given)
+            weights, is_doubtful = np.ones(len(answers)), np.zeros(len(answers), dtype=bool)
+        counts = responses.counts * (~is_doubtful if not is_doubtful.all() else 1.0)
+        helpful = _clearly_better(weighted_scores, plain_scores, counts, responses)
     return PeopleAssessment(
-        tuple(sorted(people, key=lambda person: person.trouble)),
+        tuple(sorted(people, key=lambda person: person.severity)),
         weights if helpful else np.ones(len(answers)),
         answers,
-        _error(plain_lead, judged),
-        _error(weighted_lead, judged),
+        _error(plain_scores, counts),
+        _error(weighted_scores, counts),
         fits.loss,
         lapses.slope,
         stopped_by,
@@ -348,71 +357,72 @@ def _about(people: Sequence[Person], total: int, words: tuple[str, str]) -> str:
 
 @dataclasses.dataclass(frozen=True)
 class _OthersMaps:
-    """Maps of other people's answers, by which each person is judged."""
+    """Fits the maps of other people's answers by which each person is judged."""
 
     answers: Comparisons
     fits: Refitter
     fold: NDArray[np.int32]  # of each comparison: whole people
     tick: Callable[[], None]
 
-    def leads(self, weights: Array) -> Array:
-        """For each comparison, how clearly the map of the other folds agrees with it, weighted so."""
+    def scores(self, weights: Array) -> Array:
+        """Return the log odds of each comparison on the map of the other folds, fitted with these weights."""
         weighted, numbers = self.answers.weighted(weights), range(int(self.fold.max()) + 1)
         maps = self.fits.fit_each([weighted.take(self.fold != number) for number in numbers], self.tick)
-        lead = np.empty(len(self.answers))
+        scores = np.empty(len(self.answers))
         for number, result in zip(numbers, maps, strict=True):
             inside = np.flatnonzero(self.fold == number)
-            lead[inside] = log_odds(self.answers.take(inside), result.embedding, result.loss)
-        return lead
+            scores[inside] = log_odds(self.answers.take(inside), result.embedding, result.loss)
+        return scores
 
 
 def _later_rounds(
-    others: _OthersMaps, lapses: Lapses, given: Given, rounds: int
+    others: _OthersMaps, lapses: Lapses, responses: Responses, rounds: int
 ) -> Iterator[tuple[Array, Lapses, str]]:
-    """After each round of weighted fits: the leads of the others' maps, the lapses that they show, and which round."""
+    """Run further rounds of weighted fits; yield the scores, the fitted lapses and the progress after each."""
     weights = np.ones(len(lapses.reliability))
     for number in range(2, rounds + 1):
         change, weights = float(np.abs(lapses.reliability - weights).mean()), lapses.reliability
         if change < SETTLED:
             return
-        lead = others.leads(weights)
-        lapses = fit_lapses(lead, given)
-        yield lead, lapses, f"{number} of {rounds} rounds"
+        scores = others.scores(weights)
+        lapses = fit_lapses(scores, responses)
+        yield scores, lapses, f"{number} of {rounds} rounds"
 
 
-def _error(lead: Array, counts: Array) -> float:
-    return float(counts @ ~(lead > 0) / counts.sum())
+def _error(scores: Array, counts: Array) -> float:
+    return float(counts @ ~(scores > 0) / counts.sum())
 
 
-def _clearly_better(lead: Array, other: Array, counts: Array, given: Given) -> bool:
-    """Whether maps predict clearly more than others do: by a test over people, who are independent."""
-    gain = np.bincount(given.person, counts * ((lead > 0).astype(np.float64) - (other > 0)))
+def _clearly_better(scores: Array, baseline: Array, counts: Array, responses: Responses) -> bool:
+    """Test whether scores predict significantly more answers than the baseline; people are the independent units."""
+    gain = np.bincount(responses.person, counts * ((scores > 0).astype(np.float64) - (baseline > 0)))
     spread = float(np.sqrt(np.sum(gain**2)))
     return spread > 0 and float(gain.sum()) > CLEARLY * spread
 
 
 def _table(
-    answers: Comparisons, given: Given, lead: Array, lapses: Lapses, checks: Mapping[str, tuple[int, int]]
+    answers: Comparisons, responses: Responses, scores: Array, lapses: Lapses, checks: Mapping[str, tuple[int, int]]
 ) -> list[Person]:
+    """Return the statistics of each person, without the errors of other maps."""
     names = answers.person_names or ()
     repeats = repeats_of_people(answers)
-    typical_rate = float(np.median(lapses.rates[np.unique(given.person)]))
-    low, high = lapses.intervals(lead, given)
-    total = given.sums()
-    wrong, weight = given.sums((~(lead > 0)).astype(np.float64)), given.sums(lapses.reliability)
-    found = []
+    typical_rate = float(np.median(lapses.rates[np.unique(responses.person)]))
+    low, high = lapses.intervals(scores, responses)
+    total = responses.sums()
+    wrong, weight = responses.sums((~(scores > 0)).astype(np.float64)), responses.sums(lapses.reliability)
+    people = []
     for number, name in enumerate(names):
-        rows = np.flatnonzero(given.person == number)
+        rows = np.flatnonzero(responses.person == number)
         if not len(rows):
             continue
-        if answers.answers is not None:  # times and sides are an answer's, not a comparison's
+        if answers.answers is not None:  # all comparisons of an answer have its time and side
             rows = rows[np.unique(answers.answers[rows], return_index=True)[1]]
         times = np.empty(0) if answers.times is None else answers.times[rows]
         times = times[np.isfinite(times)]
         sides = np.empty(0) if answers.sides is None else answers.sides[rows]
         sides = sides[sides >= 0]
-        asked, passed = checks.get(name, (0, 0))
-        found.append(
+        n_checks, n_passed = checks.get(name, (0, 0))
+        people.append(
             Person(
                 name,
                 len(rows),
@@ -426,8 +436,8 @@ def _table(
                 int(repeats.own_pairs[number]),
                 _share(repeats.shared_agreeing[number], repeats.shared_pairs[number]),
                 int(repeats.shared_pairs[number]),
-                passed,
-                asked,
+                n_passed,
+                n_checks,
                 _share((sides == 0).sum(), len(sides)),
                 len(sides),
                 float(np.median(times)) if len(times) else np.nan,
@@ -437,11 +447,11 @@ def _table(
                 typical_rate,
             )
         )
-    return found
+    return people
 
 
 def _with_other_maps(people: list[Person], answers: Comparisons, fits: Refitter) -> list[Person]:
-    """Judge people whom the others' map predicts badly by maps of those who answer alike, and by their own."""
+    """Add errors of other maps for people whom the others' map predicts badly: of those who answer alike, and own."""
     number = {name: place for place, name in enumerate(answers.person_names or ())}
     suspects = [person.name for person in people if person.is_suspect]
     errors = _group_errors(answers, [number[name] for name in suspects], fits)
@@ -453,20 +463,20 @@ def _with_other_maps(people: list[Person], answers: Comparisons, fits: Refitter)
 
 
 def _group_errors(answers: Comparisons, suspects: Sequence[int], fits: Refitter) -> list[float]:
-    """Cross-validated errors of a map of all suspects or of maps of two groups of them, whichever predict better."""
+    """Return cross-validated errors of a map of all suspects, or of maps of two groups of them if these are better."""
     part = answers.take(np.flatnonzero(np.isin(answers.people, suspects)))  # type: ignore[arg-type]
     if len(suspects) < 2 or int(part.groups().max()) == 0:
         return [np.nan] * len(suspects)
     numbers = range(1, min(MOST_GROUPS, len(suspects) - 1) + 1)
     trials = held_out_groups(part, fits, numbers, seed=fits.seed)
-    given = Given.of(part)
-    wrong = min((trials[number].wrong for number in numbers), key=lambda one: float(given.counts @ np.nan_to_num(one)))
-    total, missed = given.sums((~np.isnan(wrong)).astype(np.float64)), given.sums(np.nan_to_num(wrong))
+    responses = Responses.of(part)
+    wrong = min((trials[number].wrong for number in numbers), key=lambda one: responses.counts @ np.nan_to_num(one))
+    total, missed = responses.sums((~np.isnan(wrong)).astype(np.float64)), responses.sums(np.nan_to_num(wrong))
     return [_share(missed[person], total[person]) for person in suspects]
 
 
 def _own_errors(answers: Comparisons, alone: Sequence[int], fits: Refitter) -> list[float]:
-    """Cross-validated errors of maps of each person's own answers."""
+    """Return the cross-validated error of a map of each person's own answers."""
     parts, held_out = [], []
     for place, person in enumerate(alone):
         own = answers.take(np.flatnonzero(answers.people == person))

@@ -76,7 +76,7 @@ def _replicates(findings: Findings, replicates: Replicates, rotation: NDArray[np
             "near": packed(np.array([pair.near for pair in pairs])),
         },
         "calibration": [
-            {"said": tenth.said, "right": tenth.right, "number": tenth.number}
+            {"said": tenth.predicted, "right": tenth.right, "number": tenth.number}
             | error_interval(tenth.right, tenth.effective_number)._asdict()
             for tenth in (() if calibration is None else calibration.tenths)
         ],
@@ -123,9 +123,9 @@ def _groups(groups: PeopleGroups) -> dict[str, Any]:
     return {
         "sentence": _capitalized(groups.sentence),
         "number": groups.n_groups,
-        "names": list(groups.shown),
+        "names": list(groups.matrix_people),
         "total": len(groups.group),
-        "groups": [groups.group[name] for name in groups.shown],
+        "groups": [groups.group[name] for name in groups.matrix_people],
         "matrix": packed(groups.matrix.ravel()),
         "errors": [rounded(row) for row in groups.group_matrix],
     }

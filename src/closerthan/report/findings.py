@@ -193,7 +193,7 @@ class Findings:
     @property
     def n_replicates(self) -> int:
         """Number of replicates that were requested; 0 if there are none."""
-        return 0 if self.replicates is None else self.replicates.n_asked or len(self.replicates)
+        return 0 if self.replicates is None else self.replicates.n_requested or len(self.replicates)
 
     @property
     def names(self) -> tuple[str, ...]:

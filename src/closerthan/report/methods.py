@@ -6,8 +6,8 @@ from closerthan.comparisons import Comparisons
 from closerthan.evaluate.facts import Fact
 from closerthan.report.findings import Findings, verdict_counts
 from closerthan.result import Result
+from closerthan.uncertainty.bootstrap import bootstrap_scheme
 from closerthan.uncertainty.replicates import Replicates
-from closerthan.uncertainty.resampling import draws_with_replacement
 from closerthan.wording import counted, listed, percent
 
 __all__ = ["methods_paragraph"]
@@ -62,7 +62,7 @@ def methods_paragraph(
 
 
 def _resampled(replicates: Replicates) -> str:
-    if replicates.by == "answers" and draws_with_replacement(replicates.n_units, replicates.result.embedding.size):
+    if bootstrap_scheme(replicates.by, replicates.n_units, replicates.result.embedding.size) == "multinomial":
         return "answers drawn with replacement (bootstrap)"
     unit = "participant" if replicates.by == "people" else replicates.by.removesuffix("s")
     return f"the same answers with a random weight for each {unit} (Bayesian bootstrap)"

@@ -1,7 +1,6 @@
 """Reproduction of a fit: the Python code and the command line that give the same map."""
 
 import dataclasses
-import inspect
 import math
 import os
 import shlex
@@ -9,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from closerthan import losses, solvers
-from closerthan.files.meaning.answers import read_answers
+from closerthan.files.meaning.reading import Reading
 from closerthan.registry import Own, is_ours, parameters
 from closerthan.settings import GIVEN, Settings
 
@@ -83,8 +82,8 @@ def python_code(
 
 
 def _reading(source: Source) -> str:
-    defaults = {name: parameter.default for name, parameter in inspect.signature(read_answers).parameters.items()}
-    options = {name: value for name, value in source.reading.items() if value != defaults.get(name)}
+    usual = {field.name: field.default for field in dataclasses.fields(Reading)}
+    options = {name: value for name, value in source.reading.items() if value != usual.get(name)}
     return f"ct.files.read_answers({', '.join([_expression(source.file), *_arguments(options)])}).comparisons"
 
 

@@ -60,12 +60,12 @@ class SGD(Solver):
         here = Point(x, float("nan"), np.zeros_like(x))
         stop = monitor(x)
         while not stop:
-            step, drawn = self.step(epoch, draws, here, None), 0
+            step, n_drawn = self.step(epoch, draws, here, None), 0
             for part in visits(self.sampling, rng, objective, draws, self.batch_size, max(2048, x.size)):
                 objective.descend(part, x, self.batch_size, self.batch_size * step)
-                drawn += len(part)
+                n_drawn += len(part)
                 if monitor.must_end():
                     break
             epoch += 1
             state = {"x": x.copy(), "epoch": np.array(epoch)}
-            stop = monitor(x, step=step, gradients=drawn, state=state)
+            stop = monitor(x, step=step, gradients=n_drawn, state=state)

@@ -139,9 +139,9 @@ class SVRG(Solver):
             # Reservoir sampling: after s epochs of a module, the pick lies in each of them with probability 1/s.
             replaces_pick = self.output == "random" and rng.random() * (epoch_in_module + 1) < 1
             pick = int(rng.integers(n_steps)) if replaces_pick else None
-            drawn = 0
+            n_drawn = 0
             for part in parts:
-                drawn += len(part)
+                n_drawn += len(part)
                 steps_here = len(part) // batch_size
                 if pick is not None and 0 <= pick < steps_here:
                     cut = (pick + 1) * batch_size
@@ -158,7 +158,7 @@ class SVRG(Solver):
             ends_module = self.module_epochs is not None and epoch % self.module_epochs == 0
             before, now = now, objective.at(picked if ends_module and self.output == "random" else walk.x)
             state = {"x": now.x, "before": before.x, "picked": picked, "epoch": np.array(epoch)}
-            stop = monitor(now, step=step, gradients=objective.n_terms + 2 * drawn, state=state)
+            stop = monitor(now, step=step, gradients=objective.n_terms + 2 * n_drawn, state=state)
         return {"best": None, "last": now.x, "random": picked}[self.output]
 
 

@@ -1,25 +1,30 @@
-"""Generalised Procrustes alignment: many maps of the same objects, laid over each other.
+"""Generalised Procrustes analysis: alignment of many maps of the same objects.
 
-A map is only known up to a rotation, a reflection and a shift. So that places can be compared across maps, each is
-moved to where it is nearest to their mean, the mean is taken again, and so on (Gower 1975).
+A map is determined only up to rotation, reflection and translation. To compare positions across maps, each map is
+aligned with the mean of all maps, the mean is updated, and so on until it no longer changes (Gower 1975).
+
+References
+----------
+J. C. Gower, Generalized Procrustes analysis, Psychometrika 1975.
 """
 
 import numpy as np
 
 from closerthan.arrays import Array
+from closerthan.geometry import procrustes_rotation
 from closerthan.losses import CKL, TSTE
 
 __all__ = ["align", "size_is_free"]
 
 ROUNDS = 50
-STILL = 1e-9  # as a share of the map's size: the mean no longer moves
+STILL = 1e-9  # change of the mean, relative to the size of the map, at which the iteration ends
 
 
 def size_is_free(loss: object) -> bool:
-    """Whether answers say next to nothing about a map's size under this loss.
+    """Return True if, under this loss, answers hardly determine the size of a map.
 
-    In ckl, answers depend on ratios of distances alone once these are large, and so they do in tste: a map that is ten
-    times larger means the same. In ste, gnmds and soe the size says how sure answers are.
+    In ckl and tste, the probabilities of answers depend only on ratios of distances once these are large, so that a map
+    ten times as large means the same. In ste, gnmds and soe the size expresses how certain answers are.
 
     Examples
     --------
@@ -31,18 +36,18 @@ def size_is_free(loss: object) -> bool:
 
 
 def align(maps: Array, reference: Array, weights: Array, *, scaling: bool = False) -> Array:
-    """Lay maps over each other, and all of them together over a reference.
+    """Align maps with each other, and their mean with a reference map.
 
     Parameters
     ----------
     maps
         (n_maps, n_objects, n_dims).
     reference
-        A map that stays where it is. The aligned maps are rotated and moved to it as a whole, by their mean.
+        A map that does not move. All aligned maps are rotated and shifted together so that their mean fits it best.
     weights
-        How much each object counts.
+        Weight of each object.
     scaling
-        Whether each map is also scaled.
+        Whether maps are also scaled.
 
     Examples
     --------
@@ -53,40 +58,38 @@ def align(maps: Array, reference: Array, weights: Array, *, scaling: bool = Fals
     """
     if not len(maps):
         return maps.copy()
-    share = weights / weights.sum() if weights.sum() > 0 else np.full(len(weights), 1.0 / len(weights))
-    maps = maps - np.einsum("o,rod->rd", share, maps)[:, np.newaxis]
-    centre = np.einsum("o,od->d", share, reference)
+    weight = weights / weights.sum() if weights.sum() > 0 else np.full(len(weights), 1.0 / len(weights))
+    maps = maps - np.einsum("o,rod->rd", weight, maps)[:, np.newaxis]
+    centre = np.einsum("o,od->d", weight, reference)
     target = reference - centre
-    size = _size(target, share)
+    size = _size(target, weight)
     mean = target
     for _ in range(ROUNDS):
-        moved = maps @ _rotations(maps, mean, share)
+        moved = maps @ _rotations(maps, mean, weight)
         if scaling:
-            moved *= _scales(moved, mean, share)
+            moved *= _scales(moved, mean, weight)
         after = moved.mean(axis=0)
-        if scaling and _size(after, share) > 0:  # or all would shrink, round by round
-            moved *= size / _size(after, share)
+        if scaling and _size(after, weight) > 0:  # without this, all maps would shrink from round to round
+            moved *= size / _size(after, weight)
             after = moved.mean(axis=0)
-        step, mean = _size(after - mean, share), after
+        step, mean = _size(after - mean, weight), after
         if step <= STILL * size:
             break
-    aligned: Array = moved @ _rotations(mean[np.newaxis], target, share)[0] + centre
+    aligned: Array = moved @ _rotations(mean[np.newaxis], target, weight)[0] + centre
     return aligned
 
 
-def _rotations(maps: Array, target: Array, share: Array) -> Array:
-    """For each map the rotation (or reflection) that brings it nearest to the target."""
-    left, _, right = np.linalg.svd(np.einsum("o,rod,oe->rde", share, maps, target))
-    rotations: Array = left @ right
-    return rotations
+def _rotations(maps: Array, target: Array, weight: Array) -> Array:
+    """Return, for each map, the rotation (or reflection) that brings it closest to the target."""
+    return procrustes_rotation(np.einsum("o,rod,oe->rde", weight, maps, target))[0]
 
 
-def _scales(maps: Array, target: Array, share: Array) -> Array:
-    squares = np.einsum("o,rod,rod->r", share, maps, maps)
-    fits = np.einsum("o,rod,od->r", share, maps, target)
+def _scales(maps: Array, target: Array, weight: Array) -> Array:
+    squares = np.einsum("o,rod,rod->r", weight, maps, maps)
+    fits = np.einsum("o,rod,od->r", weight, maps, target)
     scales: Array = np.divide(fits, squares, out=np.ones(len(maps)), where=squares > 0)[:, np.newaxis, np.newaxis]
     return scales
 
 
-def _size(x: Array, share: Array) -> float:
-    return float(np.sqrt(np.einsum("o,od,od->", share, x, x)))
+def _size(x: Array, weight: Array) -> float:
+    return float(np.sqrt(np.einsum("o,od,od->", weight, x, x)))

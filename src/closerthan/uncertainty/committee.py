@@ -1,4 +1,4 @@
-"""Committee: maps of parts of the answers, whose mean predicts new ones."""
+"""Committee: maps of different parts of the answers, whose mean predicts new answers."""
 
 import dataclasses
 from collections.abc import Sequence
@@ -19,19 +19,19 @@ __all__ = ["Committee", "spread"]
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Committee:
-    """Many maps that predict together, by the mean of their log odds.
+    """Several maps that predict jointly, by the mean of their log odds.
 
-    Each is fitted to all answers but a part, from a random start of its own (Krogh and Vedelsby 1995): what one of them
-    has wrong by chance, others have right. Replicates, which all start at the fitted map, share its mistakes.
+    Each map is fitted to all but one fold of the answers, from its own random start, so that chance errors of single
+    maps cancel (Krogh and Vedelsby 1995). Replicates, which all start at the fitted map, share its errors.
 
     Attributes
     ----------
     maps
         (n_maps, n_objects, n_dims), not aligned.
     spreads
-        Of each map's log odds, by which these are divided before their mean is taken.
+        Root mean square of each map's log odds, by which they are divided before the mean is taken.
     calibration
-        From mean log odds to probabilities, measured on the answers that were held out; None: too few to do so.
+        Calibration curve from mean log odds to probabilities, fitted to held-out answers; None if these are too few.
 
     Examples
     --------
@@ -57,10 +57,10 @@ class Committee:
         return f"Committee({size}, {calibration})"
 
     @classmethod
-    def together(
+    def merged(
         cls, parts: Sequence["Committee"], scores: Array, weights: Array, units: NDArray[np.int64] | None = None
     ) -> Self:
-        """Merge committees and calibrate the result on the scores of answers that their maps had not seen.
+        """Merge committees, and calibrate the result on the scores of answers that their maps have not seen.
 
         ``weights`` and ``units`` of these answers are those of :meth:`closerthan.calibration.Calibration.fitted`.
         """
@@ -68,18 +68,18 @@ class Committee:
         return cls(maps, spreads, Calibration.fitted(scores, weights, units=units))
 
     def mean_log_odds(self, questions: Comparisons, loss: Loss) -> Array:
-        """The mean over all maps of each row's log odds, each map's divided by their spread."""
+        """Return the mean over all maps of each row's log odds, each divided by the spread of its map."""
         total = np.zeros(len(questions))
         for x, size in zip(self.maps, self.spreads, strict=True):
             total += log_odds(questions, x, loss) / size
         return total / max(len(self.maps), 1)
 
     def probability(self, questions: Comparisons, loss: Loss) -> Array:
-        """That a new answer is as each row says."""
+        """Return the probability that a new answer to each question agrees with the row."""
         calibration = self.calibration or Calibration(slope=float(self.spreads.mean()))
         return calibration.probability(self.mean_log_odds(questions, loss))
 
 
 def spread(judged: Comparisons, x: Array, loss: Loss) -> float:
-    """The root mean square of a map's log odds, by which maps of any size count the same."""
+    """Return the root mean square of a map's log odds; dividing by it gives maps of any size the same influence."""
     return float(np.sqrt(np.mean(log_odds(judged, x, loss) ** 2))) or 1.0

@@ -1,4 +1,4 @@
-"""Ellipses: where an object's true place may be."""
+"""Ellipses: confidence regions for the positions of objects."""
 
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -13,12 +13,12 @@ __all__ = ["Ellipses", "PlaneEllipses", "check_number", "fewest"]
 
 
 def fewest(n_dims: int) -> int:
-    """How many replicates have ellipses in so many dimensions: a moment of fewer has no inverse."""
+    """Return the smallest number of replicates for ellipses; with fewer, the matrix of moments is singular."""
     return n_dims + 2
 
 
 def check_number(n_replicates: int, n_dims: int) -> None:
-    """Raise an error if so few replicates have no ellipses."""
+    """Raise an error if there are too few replicates for ellipses."""
     if n_replicates < fewest(n_dims):
         raise ValueError(
             f"there are {n_replicates} replicates; ellipses in {counted(n_dims, 'dimension')} need at least "
@@ -27,23 +27,33 @@ def check_number(n_replicates: int, n_dims: int) -> None:
 
 
 class PlaneEllipses(NamedTuple):
-    """Ellipses as they are drawn; one row an object."""
+    """Ellipses in a plane, as they are drawn; one row per object.
+
+    Attributes
+    ----------
+    centres
+        (n_objects, 2).
+    half_axes
+        (n_objects, 2), the longer one first.
+    angles
+        Angle of the longer axis, in degrees, counter-clockwise from the first axis of the plane.
+    """
 
     centres: NDArray[np.float64]
-    half_axes: NDArray[np.float64]  # the long one first
-    angles: NDArray[np.float64]  # of the long axis, in degrees, counter-clockwise from the first axis of the picture
+    half_axes: NDArray[np.float64]
+    angles: NDArray[np.float64]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False, eq=False)
 class Ellipses:
-    """One ellipse per object (in more dimensions an ellipsoid), of nominal probability ``level``.
+    """One ellipse per object (an ellipsoid in more than two dimensions), of nominal probability ``level``.
 
-    Its centre is the object's place on the fitted map; its shape is the second moment of the replicates' places about
-    that centre: their variance plus the squared distance of their mean, which reflects the bias of a fit to few
-    answers. Its size is Hotelling's, as the moment itself is estimated from few replicates.
+    Its centre is the object's position on the fitted map. Its shape is the second moment of the replicates' positions
+    about that centre: their variance plus the squared offset of their mean, which reflects the bias of a fit to few
+    answers. Its radius is that of Hotelling's T-squared distribution, since the moment is itself an estimate.
 
-    An ellipse says where an object lies relative to the others, not how large the map is. How often it holds the true
-    place depends on the study: see the guide for simulated worlds in which the 95 % ellipse does so less often.
+    An ellipse describes the position relative to the other objects, not the size of the map. How often it contains the
+    true position depends on the study: the guide shows simulations in which the 95 % ellipse does so less often.
 
     Attributes
     ----------
@@ -54,7 +64,7 @@ class Ellipses:
     level
         The nominal probability.
     n_replicates
-        How many replicates the moments are from.
+        Number of replicates from which the moments are estimated.
 
     Examples
     --------
@@ -69,9 +79,16 @@ class Ellipses:
     level: float
     n_replicates: int
 
+    def __repr__(self) -> str:
+        n_objects, n_dims = self.centres.shape
+        return (
+            f"Ellipses({counted(n_objects, 'object')} in {counted(n_dims, 'dimension')}, level {self.level:g}, "
+            f"{counted(self.n_replicates, 'replicate')})"
+        )
+
     @classmethod
     def around(cls, centres: Array, maps: Array, level: float) -> "Ellipses":
-        """The ellipses of aligned maps around the places of a map."""
+        """Return the ellipses of aligned maps around the positions of a map."""
         if not 0 < level < 1:
             raise ValueError(f"level is {level!r}; it lies between 0 and 1, as in 0.95")
         n_maps, _, n_dims = maps.shape
@@ -80,7 +97,7 @@ class Ellipses:
         return cls(centres, np.einsum("rod,roe->ode", off, off) / (n_maps - 1), level, n_maps)
 
     def radius(self, n_dims: int | None = None) -> float:
-        """How many standard deviations the ellipses reach in so many dimensions; by default all of the map."""
+        """Return the radius of the ellipses in standard deviations, in ``n_dims`` dimensions; by default, all."""
         from scipy.stats import f
 
         p = self.centres.shape[1] if n_dims is None else n_dims
@@ -88,20 +105,20 @@ class Ellipses:
         return float(np.sqrt(p * (n - 1) / (n - p) * f.ppf(self.level, p, n - p)))
 
     def contain(self, places: ArrayLike) -> NDArray[np.bool_]:
-        """For each object, whether its ellipse holds a place."""
+        """Return, for each object, True if its ellipse contains the object's row of ``places``."""
         off = np.asarray(places, dtype=np.float64) - self.centres
         squared = np.einsum("od,ode,oe->o", off, np.linalg.pinv(self.moments, hermitian=True), off)
         inside: NDArray[np.bool_] = squared <= self.radius() ** 2
         return inside
 
     def half_axes(self) -> Array:
-        """The ellipses' half axes, (n_objects, n_dims), the longest first."""
+        """Return the half axes of the ellipses, (n_objects, n_dims), the longest first."""
         spread = np.linalg.eigvalsh(self.moments)[:, ::-1]
         axes: Array = self.radius() * np.sqrt(np.maximum(spread, 0.0))
         return axes
 
     def in_plane(self, axes: Array) -> PlaneEllipses:
-        """The ellipses of two directions alone, which are the columns of ``axes``; centres are turned likewise.
+        """Return the ellipses projected onto the plane that the two columns of ``axes`` span.
 
         Examples
         --------

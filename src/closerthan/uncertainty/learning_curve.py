@@ -1,4 +1,4 @@
-"""Learning curve: the error on new answers against the number of answers, and what more answers would bring."""
+"""Learning curve: the error on new answers as a function of the number of answers, and its extrapolation."""
 
 import dataclasses
 import functools
@@ -26,28 +26,28 @@ from closerthan.uncertainty.power_law import PowerLaw
 from closerthan.uncertainty.refitter import Fitter, Refitter, plan_refits
 from closerthan.uncertainty.repeats import NoiseCeiling, noise_ceilings
 from closerthan.uncertainty.replicates import Replicates, replicate
-from closerthan.wording import percent, percentage_points
+from closerthan.wording import html_table, percent, percent_range, percentage_points
 
 __all__ = ["LearningCurve", "learning_curve"]
 
-FRACTIONS = 2.0 ** (-np.arange(6, -1, -1) / 2)  # of the answers: an eighth, ..., half, 0.71, all
-# By how much errors may lie off a power law: a share of the last one's standard error, for what single fits leave to
-# chance, and a share of what they lie above the last one, since the first steep fall is no power law. What all numbers
-# of the rule are worth: docs/measured/enough-constants.md.
+FRACTIONS = 2.0 ** (-np.arange(6, -1, -1) / 2)  # subset sizes: an eighth, ..., half, 0.71 and all of the answers
+# Spread of errors around the power law: a fraction of the standard error of the last error, for the randomness of
+# single fits, and a fraction of their height above it, since the initial steep fall does not follow a power law.
+# docs/measured/enough-constants.md shows the effect of these constants.
 FIT_SPREAD, STEEP_SPREAD = 0.3, 0.1
-# Standard error of a predicted fall, relative to it. Intervals held the error of twice as many answers in 96 % of
-# simulated sets and 13 of 14 halves of real studies; with half as much, in 92 % and 12 (docs/measured/enough*.md).
+# Standard error of a predicted decrease, relative to it. Intervals contained the error of twice as many answers in 96 %
+# of simulated sets and 13 of 14 halves of real studies; with half the value, in 92 % and 12 (docs/measured/enough*.md).
 BEYOND = 1.0
-FEW = 15  # answers for each coordinate: with fewer, real errors fell faster than predicted
-SMALL = 1e-4  # an error that makes no difference; where nothing is wrong, there is no other spread
-FEWEST = 5  # groups of answers in the smallest part
+FEW = 15  # answers per coordinate below which errors of real studies fell faster than predicted
+SMALL = 1e-4  # negligible error; it keeps the covariance regular where no answer is predicted wrongly
+FEWEST = 5  # groups of answers in the smallest subset
 FOLDS = 10
-FEWER_FOLDS, MANY = 5, 100_000  # comparisons with which five folds are enough
+FEWER_FOLDS, MANY = 5, 100_000  # five folds are enough for this many comparisons
 LARGEST_LOG_ODDS = 1e3  # log odds are clipped here, since those of a user-defined loss may be infinite
-STARTS = 2  # of each fit: a bad one would bend the curve
-DRAWS = 200  # of the errors, for intervals
-WORTH = 0.005  # a gain below it is hardly worth as many answers again
-GUESSING = 0.45  # an error above it is hardly better than chance
+STARTS = 2  # random starts of each fit, since a poor local optimum would distort the curve
+DRAWS = 200  # simulated error curves for intervals
+WORTH = 0.005  # smallest decrease of the error that is worth doubling the answers
+GUESSING = 0.45  # error above which predictions are hardly better than chance
 
 
 class Expected(NamedTuple):
@@ -63,7 +63,7 @@ class Expected(NamedTuple):
 
 
 class Needed(NamedTuple):
-    """How many answers (or people) a wanted error needs, with its 95 % interval; infinity: it is out of reach."""
+    """The number of answers (or people) needed for an error, with its 95 % interval; infinity if it is out of reach."""
 
     error: float
     number: float
@@ -73,34 +73,34 @@ class Needed(NamedTuple):
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
 class LearningCurve:
-    """What :func:`learning_curve` returns.
+    """Result of :func:`learning_curve`.
 
     Attributes
     ----------
     by
-        What is counted, and held out whole: "answers" or "people".
+        The unit that is counted: "answers" or "people".
     total
-        How many there are in all.
+        Number of units in all.
     numbers
-        How many were fitted, for each size of part.
+        Mean number of units in the subsets of each size.
     errors
-        For each size, the share of the comparisons that maps of parts without them get wrong, by their calibrated
-        probabilities.
+        For each size, the error of maps fitted to subsets on comparisons outside them, from calibrated probabilities.
     covariance
-        (n_sizes, n_sizes): of these errors. They are measured on the same answers, so that they are too high or too low
-        together; what lies between them is known better.
+        Covariance matrix of the errors, (n_sizes, n_sizes). They are measured on the same answers and therefore
+        positively correlated; their differences are more precise than the errors themselves.
     ceilings
-        What repeated questions say of the noise; empty if none was repeated.
+        Noise ceilings from repeated questions; empty if no question was repeated.
     share_decided
         The fraction of all triplets on which 95 % of the replicates agree; None without replicates.
     loss
         The loss of all fits.
     stopped_by, after
-        What ended it early, "interrupted" (by Ctrl-C) or "time_limit", and after what; "" if all is done.
+        The reason for an early end, "interrupted" (by Ctrl-C) or "time_limit", and the progress by then; "" if the
+        computation is complete.
     n_unsettled
-        The number of objects that are not settled (:attr:`Replicates.unsettled`); None without replicates.
+        Number of objects that are not settled (:attr:`Replicates.unsettled`); None without replicates.
     shape, n_answers
-        Objects and dimensions of the maps, and the number of all answers; 0 if they are not known.
+        Numbers of objects and dimensions of the maps, and the number of all answers; 0 if unknown.
     """
 
     by: str
@@ -118,7 +118,7 @@ class LearningCurve:
     n_answers: int = 0
 
     def with_replicates(self, replicates: Replicates) -> Self:
-        """Add what replicates say about which triplets are decided and which objects are settled."""
+        """Return the curve with the fraction of decided triplets and the number of unsettled objects added."""
         return dataclasses.replace(
             self,
             share_decided=replicates.share_decided,
@@ -132,40 +132,49 @@ class LearningCurve:
             f"{percent(self.twice.error)})"
         )
 
+    def _repr_html_(self) -> str:
+        limits = zip(self.numbers, self.errors, *self.intervals, self.law.at(self.numbers), strict=True)
+        rows = [
+            (f"{number:,.0f}", percent(error), percent_range(low, high), percent(fitted))
+            for number, error, low, high, fitted in limits
+        ]
+        rows.append((f"{self.twice.number:,.0f}", "", percent_range(*self.twice[2:]), percent(self.twice.error)))
+        return html_table(repr(self), (self.by, "held-out error", "95 % interval", "curve"), rows)
+
     @property
     def intervals(self) -> tuple[Array, Array]:
-        """95 % intervals of the errors."""
+        """Lower and upper limits of the 95 % intervals of the errors."""
         half = stdtrit(self.total - 1, 0.975) * np.sqrt(self.covariance.diagonal())
         return np.maximum(self.errors - half, 0.0), np.minimum(self.errors + half, 1.0)
 
     @cached_property
     def law(self) -> PowerLaw:
-        """The curve through the errors."""
+        """The power law fitted to the errors."""
         return _law(self.numbers, self.errors, self.covariance)
 
     @property
     def now(self) -> Expected:
-        """With all that there are."""
+        """Expected error with all answers (or people)."""
         return self.expected(self.total)
 
     @property
     def twice(self) -> Expected:
-        """With twice as many."""
+        """Expected error with twice as many answers (or people)."""
         return self.expected(2 * self.total)
 
     @property
     def more_is_worth_it(self) -> bool:
-        """Whether twice as many would lower the error by half a percentage point or more."""
+        """True if twice as many answers would lower the error by half a percentage point or more."""
         return self.now.error - self.twice.error >= WORTH
 
     @property
     def is_chance(self) -> bool:
-        """Whether new answers are predicted no better than by chance, or hardly so."""
+        """True if new answers are predicted hardly better than by chance."""
         return self.now.high >= 0.5 or self.now.error > GUESSING
 
     @property
     def verdict(self) -> str:
-        """Whether the answers are enough, from the curve and from the objects that are not settled.
+        """The verdict on the number of answers, from the curve and from the unsettled objects.
 
         "chance": new answers are predicted no better than by chance; "more": more answers would lower the error;
         "unsettled": they would not, but some places are not settled; "enough": neither.
@@ -178,7 +187,7 @@ class LearningCurve:
 
     @property
     def advice(self) -> str:
-        """Whether to ask for more, in words."""
+        """Advice in words on whether to collect more answers."""
         if self.is_chance:
             return (
                 f"either there are far too few {self.by}, or they are noise: see whether the file was read right, and "
@@ -217,18 +226,17 @@ class LearningCurve:
     def expected(self, number: float) -> Expected:
         """Return the error that the curve predicts with this number of answers (or people).
 
-        The interval includes the spread of curves through other errors that might have been measured, and a standard
-        error as large as the fall that the curve predicts beyond the largest part that was measured, since its form is
-        a guess there.
+        The interval includes the spread of curves fitted to simulated errors, and a standard error as large as the
+        decrease that the curve predicts beyond the largest measured subset, where its form is a guess.
         """
         error = self.law(number)
-        drawn = float(np.std([law(number) for law in self._laws]))
+        spread = float(np.std([law(number) for law in self._laws]))
         beyond = BEYOND * max(self.law(float(self.numbers[-1])) - error, 0.0)
-        half = NORMAL_95 * float(np.hypot(drawn, beyond))
+        half = NORMAL_95 * float(np.hypot(spread, beyond))
         return Expected(number, error, max(error - half, 0.0), min(error + half, 1.0))
 
     def needed(self, error: float) -> Needed:
-        """How many answers (or people) bring the error down to this.
+        """Return the number of answers (or people) that the curve needs to reach this error.
 
         Examples
         --------
@@ -239,48 +247,50 @@ class LearningCurve:
         (0.1, 1878, inf)
         """
         if not 0 < error < 0.5:
-            raise ValueError(f"the wanted error is {error}; it lies between 0 and 0.5, which is chance")
+            raise ValueError(f"error is {error}; it must lie between 0 and 0.5, which is chance")
         low, high = np.quantile([law.number_for(error) for law in self._laws], [0.025, 0.975], method="nearest")
         number = self.law.number_for(error)
         return Needed(error, number, min(float(low), number), max(float(high), number))
 
     @cached_property
     def _laws(self) -> list[PowerLaw]:
-        """Curves through errors as they might have been measured, always the same: how far the curve can be trusted."""
+        """Power laws fitted to simulated errors, with a fixed seed; their spread is the uncertainty of the curve."""
         rng = np.random.default_rng(0)
         spread = self.covariance + _off_the_law(self.errors, self.covariance)
-        drawn = rng.multivariate_normal(self.errors, spread, size=DRAWS, method="svd")
-        return [_law(self.numbers, np.clip(errors, 0.0, 1.0), self.covariance) for errors in drawn]
+        simulated = rng.multivariate_normal(self.errors, spread, size=DRAWS, method="svd")
+        return [_law(self.numbers, np.clip(errors, 0.0, 1.0), self.covariance) for errors in simulated]
 
-    def sentences(self, wanted: float | None = None) -> list[str]:
-        """What is known and what to do, in words; ``wanted`` is an error to be reached."""
-        now, known = self.now, f"with all {self.total:,} {self.by}, new answers"
+    def sentences(self, target: float | None = None) -> list[str]:
+        """Return conclusions and advice in words; with a target error, also the number of answers that it needs."""
+        now, subject = self.now, f"with all {self.total:,} {self.by}, new answers"
         if self.is_chance:
             better = "no" if now.high >= 0.5 else "hardly"
-            said = [f"{known} are predicted {better} better than by chance, which is 50 %: their error is {now}"]
+            sentences = [f"{subject} are predicted {better} better than by chance, which is 50 %: their error is {now}"]
         else:
-            said = [f"{known} have an error of {now}"]
-        said.append(self.advice)
+            sentences = [f"{subject} have an error of {now}"]
+        sentences.append(self.advice)
         if not self.is_chance:
-            said.append(self._range_of_validity)
-            said.append(f"the fitted curve levels off at {percent(self.law.floor)}, however many are asked")
-        if wanted is not None and not self.is_chance:
-            said.append(self._wanted(self.needed(wanted)))
-        said += [str(ceiling) for ceiling in self.ceilings]
+            sentences.append(self._range_of_validity)
+            sentences.append(
+                f"the fitted curve levels off at {percent(self.law.floor)}, however many {self.by} there are"
+            )
+        if target is not None and not self.is_chance:
+            sentences.append(self._needed_in_words(self.needed(target)))
+        sentences += [str(ceiling) for ceiling in self.ceilings]
         if not self.ceilings:
-            said.append("no question was asked twice: ask some again to learn how much of the error is noise")
+            sentences.append("no question was asked twice: ask some again to learn how much of the error is noise")
         if self.share_decided is not None:
-            said.append(
+            sentences.append(
                 f"{percent(self.share_decided, 0)} of all triplets are decided: 95 % of the maps of resampled answers "
                 "agree"
             )
         if self.stopped_by:
-            said.append(f"{ENDED[self.stopped_by]} after {self.after}: this is less sure than it could be")
-        return said
+            sentences.append(f"{ENDED[self.stopped_by]} after {self.after}: this is less certain than it could be")
+        return sentences
 
     @property
     def _range_of_validity(self) -> str:
-        """For whom the prediction holds, and where it has not been checked."""
+        """The people for whom the prediction holds, and a warning where it was found to be inaccurate."""
         about = {
             "answers": "this is about further answers of the same people, not about other people",
             "people": "this is about further people like these",
@@ -294,7 +304,7 @@ class LearningCurve:
             "faster than predicted"
         )
 
-    def _wanted(self, needed: Needed) -> str:
+    def _needed_in_words(self, needed: Needed) -> str:
         if needed.error >= self.now.error:
             return f"an error of {percent(needed.error)} is reached already"
         if not np.isfinite(needed.number):
@@ -310,7 +320,7 @@ class LearningCurve:
         )
 
     def to_csv(self, path: str | Path) -> None:
-        """Write the curve: numbers, mean errors with intervals, and what the fitted curve says; twice as many last."""
+        """Write numbers, errors, their intervals and the fitted curve; the last row predicts twice as many answers."""
         low, high = self.intervals
         rows = [
             [f"{number:.0f}", *(f"{value:.6f}" for value in values)]
@@ -323,7 +333,7 @@ class LearningCurve:
         whole_csv(path, [self.by, "error", "low", "high", "curve"], rows)
 
     def noise_to_csv(self, path: str | Path) -> None:
-        """Write what repeated questions say about noise: agreement and least possible error, with 95 % intervals."""
+        """Write the noise ceilings: agreement and least possible error, with 95 % intervals."""
         numbers = [
             (one.agreement, one.low, one.high, one.least_error, *one.least_error_interval, one.most_error)
             for one in self.ceilings
@@ -393,13 +403,13 @@ def learning_curve(
     group = comparisons.groups(by)
     n_groups = int(group.max()) + 1
     if n_groups < 2 * FEWEST:
-        what, one = "groups of objects that were asked about together", "all answers are about the same objects"
+        units, single = "different sets of objects", "all answers are about the same objects"
         if by == "people":
-            what, one = "people", "all answers are of one person"
+            units, single = "people", "all answers are of one person"
         elif by == "blocks":
-            what, one = "blocks", "all answers are from one block"
-        there = one if n_groups == 1 else f"there are {n_groups} {what}"
-        raise ValueError(f"{there}; a learning curve takes at least {2 * FEWEST} {what}")
+            units, single = "blocks", "all answers are from one block"
+        reason = single if n_groups == 1 else f"there are {n_groups} {units}"
+        raise ValueError(f"{reason}; a learning curve takes at least {2 * FEWEST} {units}")
     if n_folds is None:
         n_folds = min(FOLDS if len(comparisons) < MANY else FEWER_FOLDS, n_groups)
     n_folds = whole("n_folds", n_folds, least=2)
@@ -419,16 +429,16 @@ def learning_curve(
             odds = np.nan_to_num(log_odds(comparisons, x, refitter.loss), nan=0.0)
             return np.clip(odds, -LARGEST_LOG_ODDS, LARGEST_LOG_ODDS).astype(np.float32)
 
-        done = refitter.run([functools.partial(scores, rows) for rows in parts], tick)
+        outcome = refitter.run([functools.partial(scores, rows) for rows in parts], tick)
     measured = PartErrors(group, comparisons.weights, len(fractions))
-    for number, (rows, part_scores) in enumerate(zip(parts, done.results, strict=True)):
+    for number, (rows, part_scores) in enumerate(zip(parts, outcome.results, strict=True)):
         if part_scores is not None:
             measured.add(number % len(fractions), rows, part_scores)
-    if not measured.seen.any():
-        raise done.error("fits")
+    if not measured.evaluated.any():
+        raise outcome.error("fits")
     counts = np.array([_count(comparisons.take(rows), by) for rows in parts], dtype=np.float64)
     numbers, errors, covariance = counts.reshape(n_folds, -1).mean(axis=0), *measured.errors()
-    replicates, stopped_by, after = None, done.stopped_by, done.progress("fits")
+    replicates, stopped_by, after = None, outcome.stopped_by, outcome.progress("fits")
     if n_replicates and not stopped_by:
         try:
             replicates = replicate(
@@ -449,7 +459,7 @@ def learning_curve(
             stopped_by, after = replicates.stopped_by, f"{len(replicates):,} of {n_replicates:,} replicates"
     ceilings = tuple(noise_ceilings(comparisons))
     curve = LearningCurve(
-        "people" if by == "people" else "answers",  # which are counted where blocks grow, too
+        "people" if by == "people" else "answers",  # answers are counted also where blocks are the unit
         _count(comparisons, by),
         numbers,
         errors,
@@ -474,13 +484,13 @@ def _law(numbers: Array, errors: Array, covariance: Array) -> PowerLaw:
 
 
 def _off_the_law(errors: Array, covariance: Array) -> Array:
-    """Covariance of what lies between errors and any power law."""
+    """Return the covariance of the deviations of the errors from a power law."""
     steep = STEEP_SPREAD * (errors - errors[-1])
     return np.diag(FIT_SPREAD**2 * covariance[-1, -1] + steep**2 + SMALL**2)
 
 
 def _rounded(number: float) -> str:
-    """Two digits are all that is known of it."""
+    """Format a number with its two significant digits."""
     if not np.isfinite(number):
         return "infinitely many"
     digits = max(len(str(int(number))) - 2, 0)

@@ -1,14 +1,14 @@
 """Do two groups of answers, such as two conditions of an experiment, have different maps?
 
-Both are fitted, and each map predicts the answers of the other group. If there is one map behind both, it does not
-matter which answers are in which group: a permutation test puts people (or, where they are not known, answers) into
-two groups of the same sizes at random, fits these, and counts how often the maps predict each other as badly as the
-real ones. People who took part in both groups are compared with themselves: their two parts are swapped at random.
+A map is fitted to each group and predicts the answers of the other group. Under the null hypothesis of one common map,
+the grouping of the answers is irrelevant. A permutation test assigns people (or answers, if people are not known) to
+two groups of the same sizes at random, fits both maps, and counts how often these predict each other as badly as the
+real ones. People who took part in both groups are their own controls: their two parts are swapped at random.
 
-For single objects both maps are laid over that of all answers, robustly, so that a few objects that moved do not shift
-the others. How far each object moved is compared with how far it moves between random groups, less what those show of
-the real difference. These p values are adjusted for the number of objects as Westfall and Young do: by the largest of
-all objects' distances, each relative to its usual size.
+For single objects, both maps are aligned with the map of all answers by a robust method, so that a few objects that
+moved do not shift the others. The displacement of each object is compared with its displacements between random groups,
+from which their share of the real difference is removed. The p values are adjusted for the number of objects by the
+method of Westfall and Young: by the largest of all objects' displacements, each relative to its usual size.
 
 References
 ----------
@@ -32,29 +32,41 @@ from closerthan.checks import checked, whole
 from closerthan.comparisons import Comparisons
 from closerthan.comparisons.grouping import AUTO
 from closerthan.fit.progress import trials_bar
+from closerthan.geometry import procrustes_rotation
 from closerthan.metrics import log_odds, procrustes, triplet_error
 from closerthan.result import Result
 from closerthan.saving import whole_csv
 from closerthan.settings import ENDED, FitOptions, Settings, lists_options
 from closerthan.uncertainty.refitter import Fitter, Refitter, plan_refits
-from closerthan.wording import counted, p_value, percent
+from closerthan.wording import counted, html_table, p_number, p_value, percent
 
 __all__ = ["MapDifference", "Moved", "compare_maps"]
 
 SIGNIFICANT = 0.05
-FALSELY_NAMED = "5 % to 12 %"  # by ``python -m benchmarks.contrast``; a test compares the page it makes
+FALSELY_NAMED = "5 % to 12 %"  # measured by ``python -m benchmarks.contrast``; a test compares both
 FEWEST_PERMUTATIONS = 19  # the smallest possible p value is then 0.05
-ROUNDS = 15  # of the robust alignment, by judgement
-MOST_NAMED = 8
+ROUNDS = 15  # of the robust alignment; set by judgement
+MOST_NAMED = 8  # objects named in a sentence
+MOST_ROWS = 20  # objects in the table of a notebook
 
 
 class Moved(NamedTuple):
-    """Displacement of an object between the two maps, in units of the spread of the map of all answers."""
+    """Displacement of an object between the two maps, in units of the spread of the map of all answers.
+
+    Attributes
+    ----------
+    name
+        Name of the object, or its number.
+    distance, expected
+        Displacement, and its mean over random groups.
+    p_value
+        p value of the displacement, adjusted for the number of objects.
+    """
 
     name: str
     distance: float
-    expected: float  # the mean distance between maps of random groups
-    p_value: float  # adjusted for the number of objects
+    expected: float
+    p_value: float
 
 
 @dataclasses.dataclass(frozen=True)
@@ -66,25 +78,25 @@ class MapDifference:
     maps
         The two maps, fitted to the answers of each group.
     aligned
-        Both maps, laid over that of all answers by the objects that did not move.
+        Both maps, aligned with the map of all answers by the objects that did not move.
     cross_error
-        Error of each map on the answers of the other group, on average.
+        Mean error of each map on the answers of the other group.
     expected_error
-        The same if there were one map behind both groups: the mean over random groups.
+        The same under the null hypothesis of one common map: the mean over random groups.
     distance, expected_distance
-        Procrustes distance of the two maps, and its mean over random groups.
+        Procrustes distance between the two maps, and its mean over random groups.
     p_value
         Probability that maps of random groups predict each other's answers at least as badly.
     objects
-        How far each object moved, the most surprising first.
+        Displacement of each object, the most significant first.
     by, n_units
-        What was permuted, "people" or "answers", and how many of them there are.
+        The unit of the permutation, "people" or "answers", and the number of units.
     n_permutations
         Number of random groupings that were fitted.
     n_left_out
-        Number of objects that occur in one group only, and about which nothing can be said.
+        Number of objects that occur in one group only and cannot be compared.
     stopped_by
-        "interrupted" (by Ctrl-C) or "time_limit" if it ended before all permutations were fitted, otherwise "".
+        "interrupted" (by Ctrl-C) or "time_limit" if the computation ended early, otherwise "".
     """
 
     maps: tuple[Result, Result]
@@ -140,6 +152,14 @@ class MapDifference:
             )
         return lines
 
+    def _repr_html_(self) -> str:
+        rows = [
+            (one.name, f"{one.distance:.2f}", f"{one.expected:.2f}", p_number(one.p_value))
+            for one in self.objects[:MOST_ROWS]
+        ]
+        titles = ("object", "displacement", "expected by chance", "adjusted p")
+        return html_table(repr(self), titles, rows, len(self.objects))
+
     def __repr__(self) -> str:
         return (
             f"MapDifference({len(self.objects):,} objects, {p_value(self.p_value)} by "
@@ -147,7 +167,7 @@ class MapDifference:
         )
 
     def to_csv(self, path: str | Path) -> None:
-        """Write how far each object moved."""
+        """Write the displacement of each object as a CSV file."""
         rows = [(one.name, repr(one.distance), repr(one.expected), f"{one.p_value:.4g}") for one in self.objects]
         whole_csv(path, ("name", "distance", "expected", "p_value"), rows)
 
@@ -172,8 +192,8 @@ def compare_maps(
 ) -> MapDifference:
     """Test whether two groups of answers about the same objects have different maps.
 
-    Groups must be chosen before the answers are seen, such as conditions or kinds of people. For groups that were found
-    in the answers themselves, such as those of :func:`closerthan.group_people`, the test is not valid.
+    Groups must be defined before the answers are seen, such as conditions or kinds of people. For groups found in the
+    answers themselves, such as those of :func:`closerthan.group_people`, the test is not valid.
 
     Parameters
     ----------
@@ -192,7 +212,7 @@ def compare_maps(
     Returns
     -------
     MapDifference
-        Ctrl-C and a time limit end it early with the permutations that are done, if there are at least 19.
+        Ctrl-C and a time limit end the test early and keep the completed permutations, if there are at least 19.
 
     Examples
     --------
@@ -201,8 +221,8 @@ def compare_maps(
     >>> moved = places.copy()
     >>> moved[:3] += 2.0
     >>> one, other = (ct.datasets.simulated(x, 800, noise="ste", seed=seed) for seed, x in enumerate((places, moved)))
-    >>> found = ct.compare_maps(one, other, loss="ste", n_permutations=19)
-    >>> found.differ, found.p_value
+    >>> difference = ct.compare_maps(one, other, loss="ste", n_permutations=19)
+    >>> difference.differ, difference.p_value
     (True, 0.05)
     """
     whole("n_permutations", n_permutations, least=FEWEST_PERMUTATIONS)
@@ -218,89 +238,91 @@ def compare_maps(
         jobs = [
             functools.partial(_pair, pooled, labels, common.embedding, refitter.seed) for labels in (group, *shuffled)
         ]
-        done = refitter.run(jobs, tick)
-    pairs = [pair for pair in done.results if pair is not None]
-    if done.results[0] is None or len(pairs) - 1 < FEWEST_PERMUTATIONS:
-        raise done.error("random groupings")
-    fitted = [labels for labels, pair in zip(shuffled, done.results[1:], strict=True) if pair is not None]
-    likeness = np.array([_likeness(group, labels) for labels in fitted])
-    return _judged(pairs, likeness, common, units, n_left_out=n_left_out, stopped_by=done.stopped_by)
+        outcome = refitter.run(jobs, tick)
+    pairs = [pair for pair in outcome.results if pair is not None]
+    if outcome.results[0] is None or len(pairs) - 1 < FEWEST_PERMUTATIONS:
+        raise outcome.error("random groupings")
+    fitted = [labels for labels, pair in zip(shuffled, outcome.results[1:], strict=True) if pair is not None]
+    correlation = np.array([_correlation(group, labels) for labels in fitted])
+    return _difference(pairs, correlation, common, units, n_left_out=n_left_out, stopped_by=outcome.stopped_by)
 
 
 class _Pair(NamedTuple):
-    """The maps of two groups, and how they compare."""
+    """The maps of two groups, with the mean log loss and error of each map on the other group's answers."""
 
     maps: tuple[Result, Result]
-    surprise: float  # mean loss of each map on the other group's answers
+    log_loss: float
     error: float
     distance: float
 
 
 def _pair(pooled: Comparisons, group: NDArray[np.int64], start: Array, seed: int, fitted: Fitter) -> _Pair:
     parts = [pooled.take(np.flatnonzero(group == number)) for number in (0, 1)]
-    # All start from the map of all answers, or the same answers could end in another map by chance alone.
+    # All fits start at the map of all answers; with random starts, the same answers could lead to different maps.
     one, other = (fitted(part, np.random.default_rng(seed), start, starts=1) for part in parts)
     crossed = ((one, parts[1]), (other, parts[0]))
-    surprise = [
+    log_losses = [
         float(np.logaddexp(0, -log_odds(part, result.embedding, result.loss)).mean()) for result, part in crossed
     ]
     errors = [triplet_error(part, result.embedding) for result, part in crossed]
     distance = procrustes(other.embedding, one.embedding).distance
-    return _Pair((one, other), float(np.mean(surprise)), float(np.mean(errors)), distance)
+    return _Pair((one, other), float(np.mean(log_losses)), float(np.mean(errors)), distance)
 
 
 def _moved(
-    pairs: list[_Pair], likeness: Array, reference: Array, names: tuple[str, ...] | None
+    pairs: list[_Pair], correlation: Array, reference: Array, names: tuple[str, ...] | None
 ) -> tuple[list[Moved], tuple[Array, Array]]:
-    """Measure how far each object moved, the most surprising first, and return the two aligned maps too.
+    """Return the displacement of each object, the most significant first, and the two aligned maps.
 
-    A random grouping that happens to be like the real one shows part of the real difference: with a likeness r from -1
-    to 1, the part r of it, which is taken out (as Freedman and Lane do in regression). What remains, divided by the
-    square root of 1 - r**2, is how far objects move by chance. Objects that moved are found one by one: maps are
-    aligned by the objects that were not found to move so far, since one that moved far would shift all others.
+    A random grouping that resembles the real one shows part of the real difference: with a correlation r from -1 to 1,
+    the part r of it, which is removed (as Freedman and Lane do in regression). The remainder, divided by the square
+    root of 1 - r**2, is the displacement by chance. Objects that moved are identified one by one: maps are aligned by
+    the objects that have not been identified yet, since one that moved far would shift all others.
     """
     n_objects = len(reference)
     called = names or tuple(str(number) for number in range(n_objects))
     rest, least = np.ones(n_objects, dtype=bool), 0.0
     moved: list[Moved] = []
-    remainder = np.maximum(1.0 - likeness**2, 1e-3)[:, np.newaxis, np.newaxis]
+    remainder = np.maximum(1.0 - correlation**2, 1e-3)[:, np.newaxis, np.newaxis]
     while True:
-        laid = [tuple(_laid_over(result.embedding, reference, rest) for result in pair.maps) for pair in pairs]
-        shifts = np.stack([(two - one) / _spread(reference) for one, two in laid])
+        aligned = [
+            tuple(_aligned_robustly(result.embedding, reference, rest) for result in pair.maps) for pair in pairs
+        ]
+        shifts = np.stack([(two - one) / _spread(reference) for one, two in aligned])
         chance = np.linalg.norm(
-            (shifts[1:] - likeness[:, np.newaxis, np.newaxis] * shifts[0]) / np.sqrt(remainder), axis=2
+            (shifts[1:] - correlation[:, np.newaxis, np.newaxis] * shifts[0]) / np.sqrt(remainder), axis=2
         )
         far = np.linalg.norm(shifts[0], axis=1)
-        # The usual distance is measured without the grouping that is compared with it: the real one, or a random one.
+        # The usual displacement excludes the grouping that it is compared with, whether real or random.
         total = (chance**2).sum(axis=0)
         standing = far / np.sqrt(np.maximum(total / len(chance), 1e-300))
         by_chance = chance / np.sqrt(np.maximum((total - chance**2) / (len(chance) - 1), 1e-300))
         largest = by_chance[:, rest].max(axis=1)
-        share = [max(_share_above(largest, one), least) for one in standing]
+        p_values = [max(_p_value(largest, one), least) for one in standing]
         order = [int(number) for number in np.argsort(-standing, kind="stable") if rest[number]]
-        listed = [Moved(called[one], float(far[one]), float(chance[:, one].mean()), share[one]) for one in order]
-        if share[order[0]] > SIGNIFICANT or rest.sum() <= n_objects / 2:
-            return [*moved, *listed], (laid[0][0], laid[0][1])
+        listed = [Moved(called[one], float(far[one]), float(chance[:, one].mean()), p_values[one]) for one in order]
+        if p_values[order[0]] > SIGNIFICANT or rest.sum() <= n_objects / 2:
+            return [*moved, *listed], (aligned[0][0], aligned[0][1])
         moved.append(listed[0])
-        rest[order[0]], least = False, share[order[0]]
+        rest[order[0]], least = False, p_values[order[0]]
 
 
-def _laid_over(x: Array, target: Array, rest: NDArray[np.bool_]) -> Array:
-    """A map laid over another by some objects.
+def _aligned_robustly(x: Array, target: Array, rest: NDArray[np.bool_]) -> Array:
+    """Return a map aligned with a target by some of the objects.
 
-    It is moved, rotated, mirrored and scaled so that the sum of these objects' distances, not of their squares, is
-    least: those among them that moved far then shift the others less. By iteratively reweighted least squares.
+    Translation, rotation, reflection and scale minimise the sum of these objects' distances, not of their squares, so
+    that objects that moved far shift the others less. The method is iteratively reweighted least squares.
     """
     weights, aligned = rest.astype(np.float64), x
     spread = _spread(target)
     for _ in range(ROUNDS):
-        share = weights / weights.sum()
-        centre = share @ target
-        centred, goal = x - share @ x, target - centre
-        left, singular, right = np.linalg.svd((share[:, np.newaxis] * centred).T @ goal)
-        size = float(share @ (centred**2).sum(axis=1))
-        scale = float(singular.sum()) / size if size > 0 else 1.0
-        aligned = scale * centred @ (left @ right) + centre
+        weight = weights / weights.sum()
+        centre = weight @ target
+        centred, goal = x - weight @ x, target - centre
+        rotation, trace = procrustes_rotation((weight[:, np.newaxis] * centred).T @ goal)
+        size = float(weight @ (centred**2).sum(axis=1))
+        scale = float(trace) / size if size > 0 else 1.0
+        aligned = scale * centred @ rotation + centre
         weights = rest / np.maximum(np.linalg.norm(aligned - target, axis=1) / spread, 1e-3)
     return aligned
 
@@ -309,14 +331,14 @@ def _spread(x: Array) -> float:
     return float(np.sqrt(((x - x.mean(axis=0)) ** 2).sum(axis=1).mean())) or 1.0
 
 
-def _likeness(group: NDArray[np.int64], random: NDArray[np.int64]) -> float:
-    """Similarity of a random grouping to the real one: 1 if they are equal, -1 if groups are swapped, 0 on average."""
+def _correlation(group: NDArray[np.int64], random: NDArray[np.int64]) -> float:
+    """Return 1 if a random grouping equals the real one, -1 if its groups are swapped, and 0 on average."""
     return float(group[random == 1].mean() - group[random == 0].mean())
 
 
-def _judged(
+def _difference(
     pairs: list[_Pair],
-    likeness: Array,
+    correlation: Array,
     all_answers: Result,
     units: "_Units",
     *,
@@ -324,7 +346,7 @@ def _judged(
     stopped_by: str,
 ) -> MapDifference:
     real, *random = pairs
-    objects, aligned = _moved(pairs, likeness, all_answers.embedding, all_answers.names)
+    objects, aligned = _moved(pairs, correlation, all_answers.embedding, all_answers.names)
     return MapDifference(
         real.maps,
         aligned,
@@ -332,7 +354,7 @@ def _judged(
         float(np.mean([pair.error for pair in random])),
         real.distance,
         float(np.mean([pair.distance for pair in random])),
-        _share_above(np.array([pair.surprise for pair in random]), real.surprise),
+        _p_value(np.array([pair.log_loss for pair in random]), real.log_loss),
         tuple(objects),
         units.by,
         units.number,
@@ -342,18 +364,28 @@ def _judged(
     )
 
 
-def _share_above(random: Array, real: float) -> float:
-    """The p value of a permutation test; the real grouping is one of all."""
+def _p_value(random: Array, real: float) -> float:
+    """Return the p value of a permutation test, in which the real grouping counts as one of the permutations."""
     return float((1 + np.count_nonzero(random >= real)) / (1 + len(random)))
 
 
 class _Units(NamedTuple):
-    """Units of the permutation: people, or answers."""
+    """Units of the permutation, people or answers.
+
+    Attributes
+    ----------
+    by
+        "people" or "answers".
+    unit, group
+        Unit and group of each row.
+    paired
+        True for each unit that is in both groups.
+    """
 
     by: str
-    unit: NDArray[np.int64]  # of each row
-    group: NDArray[np.int64]  # of each row
-    paired: NDArray[np.bool_]  # of each unit: whether it is in both groups
+    unit: NDArray[np.int64]
+    group: NDArray[np.int64]
+    paired: NDArray[np.bool_]
 
     @property
     def number(self) -> int:
@@ -365,7 +397,7 @@ class _Units(NamedTuple):
         if by not in (AUTO, "people", "answers"):
             raise ValueError(f'by is {by!r}; it can be "people" or "answers"')
         if by == "people" and pooled.people is None:
-            raise ValueError('by is "people", but who answered is not known in both groups; pass by="answers"')
+            raise ValueError('by is "people", but people are not known in both groups; pass by="answers"')
         if by == AUTO:
             by = "answers" if pooled.people is None else "people"
         label = pooled.people if by == "people" else pooled.answers
@@ -376,13 +408,13 @@ class _Units(NamedTuple):
         n_ways = 2 ** min(int(units.paired.sum()), 64) * math.comb(sum(alone), alone[0])
         if n_ways < 1 + FEWEST_PERMUTATIONS:
             raise ValueError(
-                f"{units.number} {by} can be put into two groups in {n_ways:,} ways, too few for a test"
-                + ('; pass by="answers" to permute answers, if people may be taken to be alike' * (by == "people"))
+                f"{units.number} {by} can be divided into two groups in {n_ways:,} ways, too few for a test"
+                + ('; pass by="answers" to permute answers, if people can be assumed to be alike' * (by == "people"))
             )
         return units
 
     def shuffled(self, rng: np.random.Generator) -> NDArray[np.int64]:
-        """Groups of the rows by chance: paired units swap their two parts or not, the others change places."""
+        """Return random groups of the rows: paired units swap their two parts or not, the others are permuted."""
         swap = self.paired & (rng.random(self.number) < 0.5)
         where = np.zeros(self.number, dtype=np.int64)
         where[self.unit] = self.group
@@ -392,7 +424,7 @@ class _Units(NamedTuple):
 
 
 def _pooled(one: Comparisons, other: Comparisons) -> tuple[Comparisons, NDArray[np.int64], int]:
-    """All answers about objects of both groups, the group of each row, and how many objects are in one group alone."""
+    """Return all answers about shared objects, the group of each row, and the number of objects of one group only."""
     if one.rows.shape[1] != other.rows.shape[1]:
         raise ValueError("one group has triplets and the other quadruplets; write both in the same way")
     if (one.names is None) != (other.names is None):
@@ -407,9 +439,9 @@ def _pooled(one: Comparisons, other: Comparisons) -> tuple[Comparisons, NDArray[
     if len(shared) < 3:
         raise ValueError(f"the groups have {len(shared)} objects in common; at least three are needed")
     about = [label[side.rows] for label, side in zip(labels, (one, other), strict=True)]
-    kept = [np.flatnonzero(np.isin(rows, shared).all(axis=1)) for rows in about]
-    sides = [side.take(rows) for side, rows in zip((one, other), kept, strict=True)]
-    rows = np.searchsorted(shared, np.concatenate([part[keep] for part, keep in zip(about, kept, strict=True)]))
+    selected = [np.flatnonzero(np.isin(rows, shared).all(axis=1)) for rows in about]
+    sides = [side.take(rows) for side, rows in zip((one, other), selected, strict=True)]
+    rows = np.searchsorted(shared, np.concatenate([part[keep] for part, keep in zip(about, selected, strict=True)]))
     group = np.repeat([0, 1], [len(side) for side in sides])
     make = Comparisons.from_triplets if rows.shape[1] == 3 else Comparisons.from_quadruplets
     objects: Mapping[str, Any] = {"n_objects": len(shared)} if one.names is None else {"names": shared.tolist()}
@@ -419,7 +451,7 @@ def _pooled(one: Comparisons, other: Comparisons) -> tuple[Comparisons, NDArray[
 
 def _beside(sides: list[Comparisons]) -> dict[str, Any]:
     """Concatenate answers, people and weights of the rows of both groups."""
-    # Answers of the second group are others than those of the first; people may be in both.
+    # Answers of the two groups are different, but people may be in both groups.
     answers = [np.arange(len(side)) if side.answers is None else np.asarray(side.answers) for side in sides]
     columns: dict[str, Any] = {"answers": np.concatenate([answers[0], answers[1] + 1 + int(answers[0].max(initial=0))])}
     people = [

@@ -1,4 +1,4 @@
-"""Neighbours: how often one object is among the nearest of another. It needs no alignment of the maps."""
+"""Neighbours: probabilities that one object is among the nearest neighbours of another."""
 
 from collections.abc import Sequence
 from typing import NamedTuple, Self
@@ -10,22 +10,24 @@ from closerthan.checks import whole
 
 __all__ = ["NeighbourCalibration", "neighbour_probability"]
 
-MOST_CELLS = 10**8  # of a table: 800 MB
+MOST_CELLS = 10**8  # size limit of a table, 800 MB
 MOST_CALIBRATED = 300  # objects whose neighbours are compared with those of the simulated truth
-PRIOR = 1.0  # precision of the prior around coefficients that change nothing: as strong as a few pairs, by judgement
+PRIOR = 1.0  # precision of the prior around the identity, as strong as a few pairs; set by judgement
 
 
 def neighbour_probability(maps: Array, k: int = 1, of: Sequence[int] | None = None) -> Array:
-    """The fraction of the maps in which object j is among the k nearest of object i: row i, column j.
+    """Return the fraction of the maps in which object j is among the k nearest of object i: row i, column j.
+
+    Distances are compared within each map, so the maps need not be aligned.
 
     Parameters
     ----------
     maps
         (n_maps, n_objects, n_dims).
     k
-        How many count as near.
+        Number of nearest neighbours.
     of
-        Objects whose rows are wanted; None: all of them.
+        Objects whose rows are returned; None for all of them.
 
     Examples
     --------
@@ -49,27 +51,27 @@ def neighbour_probability(maps: Array, k: int = 1, of: Sequence[int] | None = No
     for x in maps:
         norms = np.einsum("od,od->o", x, x)
         for begin in range(0, len(rows), block):
-            mine = rows[begin : begin + block]
-            squared = norms - 2.0 * np.einsum("id,jd->ij", x[mine], x)  # less what is the same for a whole row
-            squared[np.arange(len(mine)), mine] = np.inf
+            objects = rows[begin : begin + block]
+            squared = norms - 2.0 * np.einsum("id,jd->ij", x[objects], x)  # up to a constant per row
+            squared[np.arange(len(objects)), objects] = np.inf
             near = np.argpartition(squared, k - 1, axis=1)[:, :k]
-            counts[begin + np.arange(len(mine))[:, np.newaxis], near] += 1.0
-    shares: Array = counts / max(n_maps, 1)
-    return shares
+            counts[begin + np.arange(len(objects))[:, np.newaxis], near] += 1.0
+    fractions: Array = counts / max(n_maps, 1)
+    return fractions
 
 
 class NeighbourCalibration(NamedTuple):
-    """From the fraction of replicates in which j is near i to the probability that it truly is.
+    """Calibration curve from the fraction of replicates in which j is near i to the probability that it truly is.
 
-    The fraction q is too sure: replicates scatter around the fitted map, whose own errors they repeat, and a pair looks
-    close partly because these errors brought it together. How often that happens is measured where the truth is known:
+    The fraction q is overconfident: replicates scatter around the fitted map and repeat its errors, and a pair looks
+    close partly because such errors brought it together. The size of this effect is estimated where the truth is known:
     answers are simulated from the fitted map, fitted, and replicated in turn. The log odds of the probability are
     ``constant + near * log(q) - far * log(1 - q)`` (beta calibration, Kull, Silva Filho and Flach 2017).
 
     Attributes
     ----------
     constant, near, far
-        Of the curve; (0, 1, 1) changes nothing.
+        Coefficients of the curve; (0, 1, 1) is the identity.
     """
 
     constant: float = 0.0
@@ -83,11 +85,11 @@ class NeighbourCalibration(NamedTuple):
         Parameters
         ----------
         simulated
-            (n_studies, n_replicates, n_objects, n_dims): replicates of each simulated study.
+            Replicates of each simulated study, (n_studies, n_replicates, n_objects, n_dims).
         truth
-            The map that the answers of these studies were simulated from.
+            The map from which the answers of these studies were simulated.
         k
-            How many count as near.
+            Number of nearest neighbours.
 
         Examples
         --------
@@ -95,7 +97,7 @@ class NeighbourCalibration(NamedTuple):
         >>> truth = rng.normal(size=(30, 2))
         >>> fits = truth + 0.5 * rng.normal(size=(5, 1, 30, 2))
         >>> curve = NeighbourCalibration.fitted(fits + 0.1 * rng.normal(size=(5, 20, 30, 2)), truth, 1)
-        >>> bool(curve.probability(np.array([0.9]), 20)[0] < 0.7)  # their scatter is a fifth of the errors
+        >>> bool(curve.probability(np.array([0.9]), 20)[0] < 0.7)  # replicates scatter a fifth as much as fits err
         True
         """
         from scipy.optimize import minimize
@@ -104,10 +106,10 @@ class NeighbourCalibration(NamedTuple):
         rows = np.arange(n_objects)
         if n_objects > MOST_CALIBRATED:
             rows = np.sort(np.random.default_rng(0).choice(n_objects, MOST_CALIBRATED, replace=False))
-        shares = np.stack([neighbour_probability(maps, k, rows.tolist()) for maps in simulated])
-        is_near = np.broadcast_to(neighbour_probability(truth[np.newaxis], k, rows.tolist()), shares.shape)
-        near = shares > 0
-        features, right = _features(shares[near], n_replicates), is_near[near]
+        fractions = np.stack([neighbour_probability(maps, k, rows.tolist()) for maps in simulated])
+        is_near = np.broadcast_to(neighbour_probability(truth[np.newaxis], k, rows.tolist()), fractions.shape)
+        near = fractions > 0
+        features, right = _features(fractions[near], n_replicates), is_near[near]
         identity = np.array([0.0, 1.0, 1.0])
 
         def cost(coefficients: Array) -> tuple[float, Array]:
@@ -119,15 +121,15 @@ class NeighbourCalibration(NamedTuple):
         bounds = [(None, None), (0.0, None), (0.0, None)]
         return cls(*minimize(cost, identity, jac=True, method="L-BFGS-B", bounds=bounds).x.tolist())
 
-    def probability(self, shares: Array, n_replicates: int) -> Array:
+    def probability(self, fractions: Array, n_replicates: int) -> Array:
         """Convert fractions of ``n_replicates`` replicates to probabilities, which are never larger; 0 stays 0."""
-        odds = _features(shares, n_replicates) @ np.array(self)
-        # The fractions are too sure, never too unsure: where the curve says otherwise, that is its own error.
-        probability: Array = np.minimum(0.5 * (1.0 + np.tanh(0.5 * odds)), shares)
+        odds = _features(fractions, n_replicates) @ np.array(self)
+        # The fractions are never too small; a curve that raises them does so by an error of its own.
+        probability: Array = np.minimum(0.5 * (1.0 + np.tanh(0.5 * odds)), fractions)
         return probability
 
 
-def _features(shares: Array, n_replicates: int) -> Array:
-    """1, log(q) and -log(1 - q), where q is held away from 0 and 1 by half a replicate."""
-    q = (shares * n_replicates + 0.5) / (n_replicates + 1)
+def _features(fractions: Array, n_replicates: int) -> Array:
+    """Return 1, log(q) and -log(1 - q), where q is kept away from 0 and 1 by half a replicate."""
+    q = (fractions * n_replicates + 0.5) / (n_replicates + 1)
     return np.stack([np.ones_like(q), np.log(q), -np.log1p(-q)], axis=-1)

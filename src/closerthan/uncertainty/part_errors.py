@@ -1,11 +1,11 @@
-"""Errors of maps of parts, each on all answers outside of its part.
+"""Errors of maps fitted to subsets of the answers, each evaluated on all answers outside its subset.
 
-A map of half of the answers can be judged by the whole other half, not only by the fold that is held out from all maps.
-So each answer is judged by several maps, what one of them has by chance is averaged out, and the differences between
-sizes, by which a learning curve is drawn, are known twice as well.
+A map of half of the answers can be evaluated on the whole other half, not only on the fold that is held out from all
+maps. Each answer is then predicted by several maps, which averages out their chance errors and doubles the precision
+of the differences between sizes, from which a learning curve is estimated.
 
-Answers are not counted as right or wrong: each has a probability to be wrong, by how clearly its map decides it and by
-how often such answers are wrong (Rao and Blackwell). What one answer had by chance is averaged out too.
+Answers are not counted as right or wrong. Each contributes its probability of being wrong, which is calibrated on how
+often answers with similar scores are wrong (Rao-Blackwellisation). This removes the chance of single answers.
 """
 
 from collections.abc import Sequence
@@ -21,25 +21,25 @@ __all__ = ["PartErrors", "growing"]
 
 
 class PartErrors:
-    """For each group of answers and each size of part, how often maps of parts without the group get it wrong.
+    """Errors of maps fitted to subsets of several sizes, on the groups of answers outside each subset.
 
     Parameters
     ----------
     group
-        The group of each row; parts consist of whole groups.
+        The group of each row; subsets consist of whole groups.
     weights
-        Of the rows, or None.
+        Weights of the rows, or None.
     n_sizes
-        How many sizes of parts there are.
+        Number of sizes.
 
     Examples
     --------
     >>> rng = np.random.default_rng(0)
     >>> score = rng.normal(size=2000)
     >>> answer = np.where(rng.random(2000) < 1 / (1 + np.exp(-3 * score)), 1, -1)
-    >>> found = PartErrors(np.arange(2000), None, 1)
-    >>> found.add(0, np.arange(500), score * answer)
-    >>> int(found.seen.sum()), found.errors()[0].round(2).tolist(), float(np.mean(score * answer < 0).round(2))
+    >>> parts = PartErrors(np.arange(2000), None, 1)
+    >>> parts.add(0, np.arange(500), score * answer)
+    >>> int(parts.evaluated.sum()), parts.errors()[0].round(2).tolist(), float(np.mean(score * answer < 0).round(2))
     (1500, [0.14], 0.14)
     """
 
@@ -47,39 +47,39 @@ class PartErrors:
         self._group = group
         self._weights = np.ones(len(group)) if weights is None else weights
         self._totals = np.bincount(group, self._weights)
-        self._judged: list[list[tuple[NDArray[Any], NDArray[Any]]]] = [[] for _ in range(n_sizes)]
+        self._scores: list[list[tuple[NDArray[Any], NDArray[Any]]]] = [[] for _ in range(n_sizes)]
 
     def add(self, size: int, rows: NDArray[Any], scores: NDArray[Any]) -> None:
-        """Keep what the map of these rows says of all other answers; scores that are not positive are wrong."""
+        """Add the scores of all rows on the map fitted to ``rows``; a score that is not positive counts as wrong."""
         inside = np.zeros(len(self._totals), dtype=bool)
         inside[self._group[rows]] = True
-        judged = np.flatnonzero(~inside[self._group])
-        # Maps of any size count the same.
-        unit = float(np.sqrt(np.mean(scores[judged].astype(np.float64) ** 2))) or 1.0
-        self._judged[size].append((judged.astype(np.uint32), scores[judged] / unit))
+        outside = np.flatnonzero(~inside[self._group])
+        # Dividing by the root mean square gives maps of any extent the same influence.
+        unit = float(np.sqrt(np.mean(scores[outside].astype(np.float64) ** 2))) or 1.0
+        self._scores[size].append((outside.astype(np.uint32), scores[outside] / unit))
 
     @property
-    def seen(self) -> NDArray[np.bool_]:
-        """The groups that were judged by maps of each size."""
-        seen = np.ones(len(self._totals), dtype=bool)
-        for judged in self._judged:
-            by_this = np.zeros(len(seen), dtype=bool)
-            for rows, _ in judged:
-                by_this[self._group[rows]] = True
-            seen &= by_this
-        return seen
+    def evaluated(self) -> NDArray[np.bool_]:
+        """True for each group that was evaluated by maps of every size."""
+        evaluated = np.ones(len(self._totals), dtype=bool)
+        for of_size in self._scores:
+            by_this_size = np.zeros(len(evaluated), dtype=bool)
+            for rows, _ in of_size:
+                by_this_size[self._group[rows]] = True
+            evaluated &= by_this_size
+        return evaluated
 
     def errors(self) -> tuple[Array, Array]:
-        """The error of each size, and their covariance: groups are independent of each other.
+        """Return the error of each size, and the covariance of these errors; groups are independent of each other.
 
-        Should the calibration be wrong, all sizes share its bias, or nearly so. What the largest size's error lies off
-        the counted one tells it; of that, as much as is beyond chance is added to all (James and Stein 1961), so that
-        with many answers the counted error of that size is what is left. What lies between sizes varies as the
-        probabilities do, and all of them together no more than the counted error.
+        A bias of the calibration is nearly the same for all sizes. It is estimated by the difference between the
+        counted and the calibrated error of the largest size, shrunk towards zero by its chance part (James and Stein
+        1961), and added to all sizes; with many answers the error of the largest size is the counted one. Differences
+        between sizes have the variance of the calibrated errors, and their common level that of the counted error.
         """
-        seen = self.seen
-        sums = np.array([self._sums(judged) for judged in self._judged])[:, :, seen]
-        expected, counted, totals = sums[:, 0], sums[-1, 1], self._totals[seen]
+        evaluated = self.evaluated
+        sums = np.array([self._sums(of_size) for of_size in self._scores])[:, :, evaluated]
+        expected, counted, totals = sums[:, 0], sums[-1, 1], self._totals[evaluated]
         residuals = counted + expected - expected[-1]
         residuals -= totals * residuals.sum(axis=1, keepdims=True) / totals.sum()
         covariance = residuals @ residuals.T / totals.sum() ** 2
@@ -88,25 +88,25 @@ class PartErrors:
         beyond_chance = max(off**2 - covariance[-1, -1], 0.0) / (off or 1.0)
         return errors + beyond_chance, covariance
 
-    def _sums(self, judged: list[tuple[NDArray[Any], NDArray[Any]]]) -> Array:
-        """For each group, by maps of one size: the expected weight of its wrong answers, and the weight counted."""
-        rows, scores = (np.concatenate(column) for column in zip(*judged, strict=True))
+    def _sums(self, of_size: list[tuple[NDArray[Any], NDArray[Any]]]) -> Array:
+        """Return, for each group and maps of one size, the expected and the counted weight of its wrong answers."""
+        rows, scores = (np.concatenate(column) for column in zip(*of_size, strict=True))
         weights = self._weights[rows] / np.bincount(rows, minlength=len(self._group))[rows]
         wrong = scores <= 0
-        # Scores in steps of 1 %: nearly as exact, and calibrated in no time, however many there are.
+        # Scores are rounded to steps of 1 %, so that the time of the calibration does not depend on their number.
         sizes = np.exp(np.arange(-1000, 1001) / 100)
         step = np.searchsorted(sizes[:-1], np.abs(scores))
-        there = [np.bincount(step, weights * such, minlength=len(sizes)) for such in (~wrong, wrong)]
-        calibration = Calibration.fitted(np.concatenate([sizes, -sizes]), np.concatenate(there))
+        counts = [np.bincount(step, weights * outcome, minlength=len(sizes)) for outcome in (~wrong, wrong)]
+        calibration = Calibration.fitted(np.concatenate([sizes, -sizes]), np.concatenate(counts))
         expected = calibration.probability(-sizes)[step]
         group = self._group[rows]
         return np.array([np.bincount(group, weights * one, minlength=len(self._totals)) for one in (expected, wrong)])
 
 
 def growing(
-    inside: NDArray[np.bool_], group: NDArray[Any], shares: Sequence[float], rng: np.random.Generator
+    inside: NDArray[np.bool_], group: NDArray[Any], fractions: Sequence[float], rng: np.random.Generator
 ) -> list[NDArray[Any]]:
-    """For each share, rows of so many of the groups that are inside; they enter in random order.
+    """Return nested random subsets of the groups in ``inside``, one per fraction, as row indices.
 
     Examples
     --------
@@ -115,7 +115,7 @@ def growing(
     [[0, 1], [0, 1, 2]]
     """
     rows = np.flatnonzero(inside)
-    there = np.unique(group[rows])
-    place = np.zeros(int(group.max()) + 1, dtype=np.int64)
-    place[rng.permutation(there)] = np.arange(len(there))
-    return [rows[place[group[rows]] < max(round(share * len(there)), 1)] for share in shares]
+    groups = np.unique(group[rows])
+    rank = np.zeros(int(group.max()) + 1, dtype=np.int64)
+    rank[rng.permutation(groups)] = np.arange(len(groups))
+    return [rows[rank[group[rows]] < max(round(fraction * len(groups)), 1)] for fraction in fractions]

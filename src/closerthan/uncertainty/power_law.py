@@ -1,4 +1,4 @@
-"""Power law: the error that is left with so many answers, ``floor + gain * number ** -power``."""
+"""Power law: the error as a function of the number of answers, ``floor + gain * number ** -power``."""
 
 import dataclasses
 from typing import Self
@@ -11,15 +11,15 @@ from closerthan.arrays import Array
 
 __all__ = ["PowerLaw"]
 
-# Errors of noisy answers fall with the square of a map's own error, so with 1 / number; those of noise-free answers
-# with its root, and the first steep fall from chance is faster than both.
+# With noisy answers the error falls with the square of the map's own error, and so with 1 / number; with noise-free
+# answers it falls with the root of that, and the first steep fall from chance is faster than both.
 POWERS = np.linspace(0.25, 2.0, 36)
-USUAL_POWER, POWER_SPREAD = 1.1, 0.15  # few points with noise fit any power nearly as well: then the usual one
+USUAL_POWER, POWER_SPREAD = 1.1, 0.15  # prior mean and spread: a few noisy points fit many powers nearly as well
 
 
 @dataclasses.dataclass(frozen=True)
 class PowerLaw:
-    """The curve ``floor + gain * (number / unit) ** -power``; ``unit`` is where the gain is measured.
+    """The curve ``floor + gain * (number / unit) ** -power``; at ``unit`` answers the error is floor + gain.
 
     Examples
     --------
@@ -35,9 +35,9 @@ class PowerLaw:
 
     @classmethod
     def fitted(cls, numbers: ArrayLike, errors: ArrayLike, covariance: ArrayLike) -> Self:
-        """The curve nearest to the errors by their covariance (generalised least squares); it never rises.
+        """Fit the curve by generalised least squares, with floor and gain constrained not to be negative.
 
-        Nor is its floor negative.
+        A quadratic penalty keeps the power near its usual value.
 
         Examples
         --------
@@ -49,24 +49,24 @@ class PowerLaw:
         number, error, spread = (np.asarray(one, dtype=np.float64) for one in (numbers, errors, covariance))
         unit = float(number[-1])
         whitened = np.linalg.inv(np.linalg.cholesky(spread))
-        found = []
+        candidates = []
         for power in POWERS:
             shape = np.stack([np.ones(len(number)), (number / unit) ** -power], axis=1)
             (floor, gain), misfit = nnls(whitened @ shape, whitened @ error)
             unusual = (power - USUAL_POWER) / POWER_SPREAD
-            found.append((misfit**2 + unusual**2, floor, gain, power))
-        _, floor, gain, power = min(found)
+            candidates.append((misfit**2 + unusual**2, floor, gain, power))
+        _, floor, gain, power = min(candidates)
         return cls(float(floor), float(gain), float(power), unit)
 
     def __call__(self, number: float) -> float:
         return float(self.at(np.array(number)))
 
     def at(self, numbers: Array) -> Array:
-        """The error with so many answers."""
+        """Return the errors with these numbers of answers."""
         return np.asarray(self.floor + self.gain * (numbers / self.unit) ** -self.power)
 
     def number_for(self, error: float) -> float:
-        """How many answers bring the error down to this; infinity if none do."""
+        """Return the number of answers at which the curve reaches this error; infinity if it never does."""
         if error <= self.floor:
             return np.inf
         return float(self.unit * (self.gain / (error - self.floor)) ** (1 / self.power))

@@ -195,10 +195,10 @@ class Refitter:
         def one(subset: Comparisons, fitted: Fitter) -> Result:
             return fitted(subset, np.random.default_rng(seed))
 
-        done = self.run([functools.partial(one, subset) for subset in subsets], tick)
-        if done.stopped_by:
-            raise done.error("fits")
-        return done.results
+        outcome = self.run([functools.partial(one, subset) for subset in subsets], tick)
+        if outcome.stopped_by:
+            raise outcome.error("fits")
+        return outcome.results
 
 
 class _StoppedEarly(Exception):  # noqa: N818 - not an error

@@ -1,12 +1,13 @@
-"""Repeats: questions that were asked more than once, by the same person or by several, and what they say of noise.
+"""Repeated questions, answered by the same person or by several, and the noise ceiling that follows from them.
 
-Two answers to the same question agree or not. If a question is answered one way with probability p, two answers agree
-with probability ``c = p^2 + (1 - p)^2``, and the best of maps is right with probability ``max(p, 1 - p)``, which lies
-between c and ``(1 + sqrt(2 c - 1)) / 2``: the noise ceiling.
+If a question is answered one way with probability p, two answers to it agree with probability
+``c = p^2 + (1 - p)^2``. The best possible map is right with probability ``max(p, 1 - p)``. Averaged over questions,
+this lies between c and ``(1 + sqrt(2 c - 1)) / 2``: the noise ceiling.
 """
 
 import dataclasses
 import math
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,23 +18,23 @@ from closerthan.comparisons.grouping import numbered
 from closerthan.metrics import Interval, error_interval, ratio_number
 from closerthan.wording import counted, percent
 
-TOO_WIDE = 0.1  # width of the interval of the least error above which, by judgement, it tells next to nothing
+TOO_WIDE = 0.1  # width of the interval of the least error above which it is not informative; set by judgement
 
 __all__ = ["NoiseCeiling", "PersonRepeats", "noise_ceilings", "repeats_of_people"]
 
 
 @dataclasses.dataclass(frozen=True)
 class NoiseCeiling:
-    """How often two answers to the same question agree, and what error that leaves to the best of maps.
+    """Agreement of two answers to the same question, and the error of the best possible map that follows from it.
 
     Attributes
     ----------
     of
-        "a person" (asked again) or "different people"; "answers" where people are not known.
+        "a person" (answering again) or "different people"; "answers" if people are not known.
     agreement, low, high
-        The share of pairs of answers that agree, and its 95 % interval.
+        Fraction of the pairs of answers that agree, and its 95 % interval.
     n_questions
-        Number of questions that were repeated.
+        Number of repeated questions.
     """
 
     of: str
@@ -67,7 +68,7 @@ class NoiseCeiling:
 
     @property
     def most_error(self) -> float:
-        """The error of the best possible map, if some questions were clear to everybody and others a coin toss."""
+        """The error of the best possible map, if some questions were clear to everybody and all others a coin toss."""
         return 1 - self.agreement
 
     @property
@@ -77,7 +78,7 @@ class NoiseCeiling:
 
     @property
     def is_known(self) -> bool:
-        """Whether the interval of :attr:`least_error` is narrow enough to say how much of an error is noise."""
+        """True if the interval of :attr:`least_error` is narrow enough to tell how much of an error is noise."""
         low, high = self.least_error_interval
         return high - low <= TOO_WIDE
 
@@ -102,9 +103,9 @@ class NoiseCeiling:
 
 
 def noise_ceilings(comparisons: Comparisons) -> list[NoiseCeiling]:
-    """The ceilings that the answers allow: within people, between people, or among answers whose people are unknown.
+    """Return the noise ceilings within people and between people, or among answers whose people are unknown.
 
-    Nothing is returned where no question was repeated.
+    The list is empty if no question was repeated.
 
     Examples
     --------
@@ -112,28 +113,29 @@ def noise_ceilings(comparisons: Comparisons) -> list[NoiseCeiling]:
     >>> [(ceiling.of, ceiling.agreement) for ceiling in noise_ceilings(answers)]
     [('a person', 0.0), ('different people', 0.5)]
     """
-    question, one_way = pair_questions(comparisons)
-    asked = numbered(question)
+    keys, one_way = pair_questions(comparisons)
+    question = numbered(keys)
     if comparisons.people is None:
-        return _ceiling("answers", *_agreement(asked, one_way))
-    both = numbered(asked.astype(np.int64) * len(comparisons.person_names or ()) + comparisons.people)
-    within = _agreement(both, one_way)
-    ones, others = (np.bincount(both, kind) for kind in (one_way, ~one_way))
-    question_of = np.zeros(len(ones), dtype=np.int64)
-    question_of[both] = asked
-    all_ones, all_others = (np.bincount(asked, kind)[question_of] for kind in (one_way, ~one_way))
-    agree = ones * (all_ones - ones) + others * (all_others - others)
-    pairs = (ones + others) * (all_ones + all_others - ones - others)
+        return _ceiling("answers", *_agreement(question, one_way))
+    cells = _Cells.of(question, one_way, comparisons)
+    within = _agreement(cells.cell, one_way)
     between = tuple(
         np.asarray(one, dtype=np.float64)
-        for one in (np.bincount(question_of, agree), np.bincount(question_of, pairs), np.bincount(asked))
+        for one in (
+            np.bincount(cells.question, cells.agreeing),
+            np.bincount(cells.question, cells.pairs),
+            np.bincount(question),
+        )
     )
     return [*_ceiling("a person", *within), *_ceiling("different people", *between)]
 
 
 @dataclasses.dataclass(frozen=True)
 class PersonRepeats:
-    """For each person: pairs of answers to the same question, and how many of them agree; own pairs and with others."""
+    """For each person, the numbers of pairs of answers to the same question, and of those that agree.
+
+    Own pairs are two answers of the person; shared pairs are one of the person and one of somebody else.
+    """
 
     own_pairs: Array
     own_agreeing: Array
@@ -142,36 +144,61 @@ class PersonRepeats:
 
 
 def repeats_of_people(comparisons: Comparisons) -> PersonRepeats:
-    """How each person's answers agree with each other and with those of other people.
+    """Count how often each person's answers agree with each other and with those of other people.
 
     Examples
     --------
     >>> answers = Comparisons.from_triplets([[0, 1, 2], [0, 1, 2], [0, 2, 1]], people=["ann", "bob", "bob"])
-    >>> found = repeats_of_people(answers)
-    >>> found.own_pairs.tolist(), found.shared_agreeing.tolist(), found.shared_pairs.tolist()
+    >>> repeats = repeats_of_people(answers)
+    >>> repeats.own_pairs.tolist(), repeats.shared_agreeing.tolist(), repeats.shared_pairs.tolist()
     ([0.0, 1.0], [1.0, 1.0], [2.0, 2.0])
     """
     assert comparisons.people is not None
     assert comparisons.person_names is not None
-    question, one_way = pair_questions(comparisons)
-    asked, n_people = numbered(question), len(comparisons.person_names)
-    both = numbered(asked.astype(np.int64) * n_people + comparisons.people)
-    own_agreeing, own_pairs, _ = _agreement(both, one_way)
-    person, question_of = np.zeros((2, len(own_pairs)), dtype=np.int64)
-    person[both], question_of[both] = comparisons.people, asked
-    ones, others = (np.bincount(both, kind) for kind in (one_way, ~one_way))
-    all_ones, all_others = (np.bincount(asked, kind)[question_of] for kind in (one_way, ~one_way))
-    shared = (ones + others) * (all_ones + all_others - ones - others)
-    agreeing = ones * (all_ones - ones) + others * (all_others - others)
+    keys, one_way = pair_questions(comparisons)
+    cells = _Cells.of(numbered(keys), one_way, comparisons)
+    own_agreeing, own_pairs, _ = _agreement(cells.cell, one_way)
+    person = np.zeros(len(own_pairs), dtype=np.int64)
+    person[cells.cell] = comparisons.people
     sums = [
-        np.bincount(person, one, minlength=n_people).astype(np.float64)
-        for one in (own_pairs, own_agreeing, shared, agreeing)
+        np.bincount(person, one, minlength=len(comparisons.person_names)).astype(np.float64)
+        for one in (own_pairs, own_agreeing, cells.pairs, cells.agreeing)
     ]
     return PersonRepeats(*sums)
 
 
+class _Cells(NamedTuple):
+    """Answers by person and question, and how they agree with those of other people to the same question.
+
+    Attributes
+    ----------
+    cell
+        The cell (person and question) of each comparison.
+    question, pairs, agreeing
+        For each cell: its question, the number of pairs of one of its answers and one of another person, and the number
+        of those pairs that agree.
+    """
+
+    cell: NDArray[np.int32]
+    question: NDArray[np.int64]
+    pairs: Array
+    agreeing: Array
+
+    @classmethod
+    def of(cls, question: NDArray[np.int32], one_way: NDArray[np.bool_], comparisons: Comparisons) -> "_Cells":
+        assert comparisons.people is not None
+        n_people = len(comparisons.person_names or ())
+        cell = numbered(question.astype(np.int64) * n_people + comparisons.people)
+        ones, others = (np.bincount(cell, kind) for kind in (one_way, ~one_way))
+        question_of = np.zeros(len(ones), dtype=np.int64)
+        question_of[cell] = question
+        all_ones, all_others = (np.bincount(question, kind)[question_of] for kind in (one_way, ~one_way))
+        pairs = (ones + others) * (all_ones + all_others - ones - others)
+        return cls(cell, question_of, pairs, ones * (all_ones - ones) + others * (all_others - others))
+
+
 def _agreement(group: NDArray[np.int32], one_way: NDArray[np.bool_]) -> tuple[Array, Array, Array]:
-    """For each group of answers: pairs that agree, pairs, and answers."""
+    """Return, for each group of answers, the numbers of agreeing pairs, of pairs, and of answers."""
     ones, others = (np.bincount(group, kind) for kind in (one_way, ~one_way))
     number = (ones + others).astype(np.float64)
     return ones * (ones - 1) / 2 + others * (others - 1) / 2, number * (number - 1) / 2, number
@@ -181,10 +208,10 @@ def _ceiling(of: str, agreeing: Array, pairs: Array, number: Array) -> list[Nois
     repeated = pairs > 0
     if not repeated.any():
         return []
-    # A question counts by its answers, not by its pairs: one that was asked a hundred times has thousands.
+    # A question counts by its answers, not by its pairs: a hundred answers make thousands of pairs.
     weight = number[repeated]
     agreed = weight * (agreeing[repeated] / pairs[repeated])
-    mean = min(float(agreed.sum() / weight.sum()), 1.0)  # rounding may raise it above 1
+    mean = min(float(agreed.sum() / weight.sum()), 1.0)  # rounding errors may raise it above 1
     low, high = error_interval(mean, ratio_number(agreed, weight))
     return [NoiseCeiling(of, mean, low, high, int(repeated.sum()))]
 

@@ -1,4 +1,4 @@
-"""Replicates: many maps of resampled answers, and what they say about the one that was fitted."""
+"""Replicates: maps of resampled answers, and the uncertainty of the fitted map that follows from them."""
 
 import dataclasses
 import json
@@ -32,9 +32,9 @@ from closerthan.wording import counted
 
 __all__ = ["Replicates", "replicate"]
 
-SAMPLED = 20_000  # triplets, of which the share that is decided is measured
-FEWEST_PER_OBJECT = 20  # of them
-SETTLED = 0.5  # share of an object's triplets that must be decided
+SAMPLED = 20_000  # triplets from which the fraction of decided triplets is estimated
+FEWEST_PER_OBJECT = 20  # sampled triplets per object
+SETTLED = 0.5  # fraction of an object's triplets that must be decided for it to be settled
 
 
 @checked
@@ -111,38 +111,38 @@ def replicate(
 
 @dataclasses.dataclass(frozen=True, repr=False, eq=False)
 class Replicates:
-    """Many maps of the same objects, each fitted to resampled answers.
+    """Maps of the same objects, each fitted to resampled answers.
 
     Attributes
     ----------
     result
-        The fit to all answers as they are.
+        The fit to the original answers.
     maps
-        (n_replicates, n_objects, n_dims): aligned to each other and laid over the fitted map.
+        The replicates, (n_replicates, n_objects, n_dims), aligned with each other and with the fitted map.
     by, n_units
-        What was resampled, "people" or "answers", and how many of them there are.
+        The resampling unit, "people", "blocks" or "answers", and the number of units.
     mentions
-        For each object, the number of different questions that it takes part in; repeating a question does not count.
-        Of a large file on disk, the number of comparisons.
+        For each object, the number of different questions about it; repetitions of a question do not count. For a large
+        file on disk, the number of comparisons.
     committee
-        The maps that predict: of parts of the answers, each with a start of its own. Where it was ended before they
-        were fitted, or answers are too few to leave some out, the replicates themselves.
-    n_asked
-        How many replicates there were to be.
+        The maps that predict new answers: each is fitted to a part of the answers, from its own random start. If the
+        computation ended before they were fitted, or if there are too few answers, these are the replicates themselves.
+    n_requested
+        Number of replicates that were requested.
     stopped_by
-        What ended it before all were done: "interrupted" (by Ctrl-C) or "time_limit"; otherwise "".
+        The reason for an early end, "interrupted" (by Ctrl-C) or "time_limit"; otherwise "".
     simulated
         Replicates of studies simulated from the fitted map, (n_studies, n_replicates, n_objects, n_dims), by which
-        :meth:`neighbour_probability` is calibrated. None if there are none: the fits were ended before, or there are
-        too few answers to calibrate probabilities, or more than 200,000 comparisons.
+        :meth:`neighbour_probability` is calibrated. None if the computation ended early, or if there are too few
+        answers to calibrate probabilities, or more than 200,000 comparisons.
 
     Examples
     --------
     >>> import closerthan as ct
     >>> answers = ct.datasets.eurodist().comparisons()
     >>> result = ct.embed(answers, loss="soe", seed=0)
-    >>> found = ct.replicate(answers, result=result, n_replicates=10, seed=0)
-    >>> found.maps.shape, bool(found.share_decided > 0.5)
+    >>> replicates = ct.replicate(answers, result=result, n_replicates=10, seed=0)
+    >>> replicates.maps.shape, bool(replicates.share_decided > 0.5)
     ((10, 21, 2), True)
     """
 
@@ -152,7 +152,7 @@ class Replicates:
     n_units: int
     mentions: NDArray[np.int64]
     committee: Committee
-    n_asked: int = 0
+    n_requested: int = 0
     stopped_by: str = ""
     simulated: Array | None = None
 
@@ -168,112 +168,112 @@ class Replicates:
 
     @property
     def calibration(self) -> Calibration | None:
-        """From mean log odds to probabilities, measured on held-out answers; None if too few to hold some out."""
+        """Calibration curve of the committee, fitted to held-out answers; None if there are too few answers."""
         return self.committee.calibration
 
     @property
     def interrupted(self) -> bool:
-        """Whether Ctrl-C ended it before all were done."""
+        """True if Ctrl-C ended the computation early."""
         return self.stopped_by == "interrupted"
 
     @property
     def cut(self) -> str:
-        """What ended it early, in words; empty if all is done."""
+        """Reason for an early end, in words; empty if the computation is complete."""
         if not self.stopped_by:
             return ""
-        if len(self) < self.n_asked:
-            return f"{ENDED[self.stopped_by]} after {len(self):,} of {self.n_asked:,}"
+        if len(self) < self.n_requested:
+            return f"{ENDED[self.stopped_by]} after {len(self):,} of {self.n_requested:,}"
         return f"{ENDED[self.stopped_by]} before all probabilities were calibrated"
 
     @checked
     def ellipses(self, level: float = 0.95) -> Ellipses:
-        """For each object, the ellipse in which its true place lies with this nominal probability.
+        """Return, for each object, an ellipse that contains its true position with this nominal probability.
 
-        It is a place relative to the other objects: the size of the whole map is not part of it. The guide shows
-        simulated worlds in which the 95 % ellipse holds the true place less often. An object with too few answers
-        (:attr:`placed`) has none: its numbers are NaN.
+        Positions are relative to the other objects and do not include the size of the whole map. The guide shows
+        simulations in which the 95 % ellipse contains the true position less often. An object with too few answers
+        (:attr:`placed`) has no ellipse: its numbers are NaN.
         """
-        found = Ellipses.around(self.result.embedding, self.maps, level)
-        moments = np.where(self.placed[:, np.newaxis, np.newaxis], found.moments, np.nan)
-        return dataclasses.replace(found, moments=moments)
+        ellipses = Ellipses.around(self.result.embedding, self.maps, level)
+        moments = np.where(self.placed[:, np.newaxis, np.newaxis], ellipses.moments, np.nan)
+        return dataclasses.replace(ellipses, moments=moments)
 
     @checked
     def neighbour_probability(self, k: int = 1, of: Sequence[int] | None = None) -> Array:
-        """The probability that object j is among the k nearest of object i: row i, column j.
+        """Return the probability that object j is among the k nearest of object i: row i, column j.
 
-        The fraction of the replicates in which it is, calibrated on studies that were simulated from the fitted map
-        (:class:`~closerthan.uncertainty.neighbours.NeighbourCalibration`); without :attr:`simulated` studies the
-        fraction itself, which is too sure. Pairs that are near in no replicate have probability 0. It needs no
-        alignment. Objects with too few answers (:attr:`placed`) count as never near, nor is any other near them.
+        This is the fraction of the replicates in which j is near, calibrated on studies simulated from the fitted map
+        (:class:`~closerthan.uncertainty.neighbours.NeighbourCalibration`). Without :attr:`simulated` studies it is the
+        fraction itself, which is overconfident. Pairs that are near in no replicate have probability 0, and so have
+        all pairs with an object that has too few answers (:attr:`placed`).
 
         Examples
         --------
         >>> import closerthan as ct
         >>> answers = ct.datasets.eurodist().comparisons()
-        >>> found = ct.replicate(answers, n_replicates=10, loss="soe", seed=0)
+        >>> replicates = ct.replicate(answers, n_replicates=10, loss="soe", seed=0)
         >>> athens, rome = (answers.names.index(city) for city in ("Athens", "Rome"))
-        >>> bool(found.neighbour_probability(1)[athens, rome] > 0.5)
+        >>> bool(replicates.neighbour_probability(1)[athens, rome] > 0.5)
         True
         """
         placed = self.placed
         if placed.all():
             return self._calibrated(neighbour_probability(self.maps, k, of), k)
         maps = self.maps.copy()
-        maps[:, ~placed] += 1e6 * (1.0 + np.abs(maps).max())  # so far away that they are nobody's neighbours
-        shares = self._calibrated(neighbour_probability(maps, k, of), k)
-        shares[~placed if of is None else ~placed[np.asarray(of)]] = 0.0
-        return shares
+        maps[:, ~placed] += 1e6 * (1.0 + np.abs(maps).max())  # too far away to be a neighbour of any other object
+        probability = self._calibrated(neighbour_probability(maps, k, of), k)
+        probability[~placed if of is None else ~placed[np.asarray(of)]] = 0.0
+        return probability
 
-    def _calibrated(self, shares: Array, k: int) -> Array:
-        """Fractions of the replicates as probabilities. That all others are among the n - 1 nearest is certain."""
+    def _calibrated(self, fractions: Array, k: int) -> Array:
+        """Convert fractions of the replicates to probabilities; with k = n - 1 all objects are near for certain."""
         if self.simulated is None or k == len(self.mentions) - 1:
-            return shares
+            return fractions
         curve = NeighbourCalibration.fitted(self.simulated, self.result.embedding, k)
-        return curve.probability(shares, len(self))
+        return curve.probability(fractions, len(self))
 
     @checked
     def agreement(self, rows: Comparisons | ArrayLike) -> Array:
-        """For each row, a triplet or a quadruplet, the share of the maps that say so."""
+        """Return, for each row, a triplet or a quadruplet, the fraction of the replicates that agree with it."""
         questions = self.result.questions(rows)
-        says = np.zeros(len(questions))
+        agreement = np.zeros(len(questions))
         for x in self.maps:
-            says += margins(questions, x) > 0
-        says /= max(len(self), 1)
-        says[self._about(questions, self.mentions == 0)] = 0.5
-        return says
+            agreement += margins(questions, x) > 0
+        agreement /= max(len(self), 1)
+        agreement[self._about(questions, self.mentions == 0)] = 0.5
+        return agreement
 
     @checked
     def decided(self, rows: Comparisons | ArrayLike, level: float = 0.95) -> NDArray[np.bool_]:
-        """For each row, whether at least this share of the maps agree, on it or on its reverse.
+        """Return, for each row, True if at least this fraction of the replicates agree on it or on its reverse.
 
-        Nothing is decided about an object with too few answers (:attr:`placed`).
+        No row about an object with too few answers (:attr:`placed`) is decided.
 
         Examples
         --------
         >>> import closerthan as ct
-        >>> found = ct.replicate(ct.datasets.eurodist().comparisons(), n_replicates=20, loss="soe", seed=0)
-        >>> found.decided([["Athens", "Rome", "Lisbon"]]).tolist()
+        >>> replicates = ct.replicate(ct.datasets.eurodist().comparisons(), n_replicates=20, loss="soe", seed=0)
+        >>> replicates.decided([["Athens", "Rome", "Lisbon"]]).tolist()
         [True]
         """
         if not 0.5 < level <= 1:
             raise ValueError(f"level is {level!r}; it lies between 0.5 and 1, as in 0.95")
         questions = self.result.questions(rows)
-        says = self.agreement(questions)
-        agreed: NDArray[np.bool_] = np.maximum(says, 1.0 - says) >= level - 1e-12
-        return agreed & ~self._about(questions, ~self.placed)
+        agreement = self.agreement(questions)
+        is_decided: NDArray[np.bool_] = np.maximum(agreement, 1.0 - agreement) >= level - 1e-12
+        return is_decided & ~self._about(questions, ~self.placed)
 
     @checked
     def probability(self, rows: Comparisons | ArrayLike) -> Array:
-        """The probability that a new answer is as each row says, a triplet or a quadruplet.
+        """Return the probability that a new answer agrees with each row, a triplet or a quadruplet.
 
-        The mean log odds of :attr:`committee`, each map's divided by their spread, calibrated on held-out answers. This
-        predicts new answers better than the single map does.
+        It is derived from the mean log odds of the :attr:`committee`, calibrated on held-out answers, and predicts new
+        answers better than the single map does.
 
         Examples
         --------
         >>> import closerthan as ct
-        >>> found = ct.replicate(ct.datasets.eurodist().comparisons(), n_replicates=10, loss="soe", seed=0)
-        >>> bool(found.probability([["Athens", "Rome", "Lisbon"]])[0] > 0.95)
+        >>> replicates = ct.replicate(ct.datasets.eurodist().comparisons(), n_replicates=10, loss="soe", seed=0)
+        >>> bool(replicates.probability([["Athens", "Rome", "Lisbon"]])[0] > 0.95)
         True
         """
         questions = self.result.questions(rows)
@@ -282,18 +282,18 @@ class Replicates:
         return probability
 
     def _about(self, questions: Comparisons, objects: NDArray[np.bool_]) -> NDArray[np.bool_]:
-        """Rows about any of these objects."""
+        """Return a mask of the questions about any of these objects."""
         return np.asarray(objects[questions.rows].any(axis=1))
 
-    # ---- what is settled ---------------------------------------------------------------------------------------------
+    # ---- decided triplets, settled objects ---------------------------------------------------------------------------
 
     @property
     def placed(self) -> NDArray[np.bool_]:
-        """Whether each object takes part in enough different questions to have a place at all.
+        """True for each object that takes part in enough different questions to have a meaningful position.
 
-        The answer to a question is one bit, and to tell one place among n in each of p dimensions takes p log2(n) of
-        them. With fewer, replicates agree on a place that nothing but the start of the fit has chosen, however often
-        each question was repeated.
+        The answer to a question is one bit, and p log2(n) bits are needed to find one of n ranks in each of p
+        dimensions. With fewer questions, however often they are repeated, replicates agree on a position that only
+        reflects the start of the fit.
         """
         n_objects, n_dims = self.result.embedding.shape
         enough: NDArray[np.bool_] = self.mentions >= n_dims * math.log2(n_objects)
@@ -301,9 +301,9 @@ class Replicates:
 
     @cached_property
     def decided_by_object(self) -> Array:
-        """For each object, the share of the questions "is i closer to j or to k?" about it that are decided at 95 %.
+        """For each object i, the fraction of the questions "is i closer to j or to k?" that are decided at 95 %.
 
-        Of a sample of all questions, always the same.
+        The fraction is estimated from a sample of all questions, which is always the same.
         """
         n_objects = len(self.mentions)
         each = max(FEWEST_PER_OBJECT, -(-SAMPLED // n_objects))
@@ -311,50 +311,50 @@ class Replicates:
         anchor = np.repeat(np.arange(n_objects), each)
         near = rng.integers(n_objects - 1, size=len(anchor))
         far = rng.integers(n_objects - 2, size=len(anchor))
-        near += near >= anchor  # different from the anchor, and from each other
+        near += near >= anchor  # all three objects differ
         low, high = np.minimum(anchor, near), np.maximum(anchor, near)
         far += far >= low
         far += far >= high
         rows = np.stack([anchor, near, far], axis=1).astype(np.int32)
         questions = Comparisons.from_triplets(rows, n_objects=n_objects, unmentioned="ignore")
-        shares: Array = self.decided(questions).reshape(n_objects, each).mean(axis=1)
-        return shares
+        fractions: Array = self.decided(questions).reshape(n_objects, each).mean(axis=1)
+        return fractions
 
     @property
     def share_decided(self) -> float:
-        """The share of all triplets on which 95 % of the maps agree."""
+        """The fraction of all triplets on which 95 % of the replicates agree."""
         return float(self.decided_by_object.mean())
 
     @property
     def unsettled(self) -> NDArray[np.int64]:
-        """Objects of whose triplets less than half are decided, the least settled first.
+        """Objects less than half of whose triplets are decided, the least settled first.
 
-        Among them are all that have too few answers (:attr:`placed`).
+        They include all objects with too few answers (:attr:`placed`).
         """
-        shares = self.decided_by_object
-        order = np.argsort(shares, kind="stable")
-        return order[shares[order] < SETTLED]
+        fractions = self.decided_by_object
+        order = np.argsort(fractions, kind="stable")
+        return order[fractions[order] < SETTLED]
 
     # ---- files -------------------------------------------------------------------------------------------------------
 
     @checked
     def save(self, path: str | Path) -> None:
-        """Write everything to one .npz file, whole or not at all; :meth:`load` reads it.
+        """Write the replicates to an .npz file, atomically; :meth:`load` reads it.
 
         Examples
         --------
         >>> import closerthan as ct, tempfile, pathlib
-        >>> found = ct.replicate(ct.datasets.eurodist().comparisons(), n_replicates=10, loss="soe", seed=0)
+        >>> replicates = ct.replicate(ct.datasets.eurodist().comparisons(), n_replicates=10, loss="soe", seed=0)
         >>> with tempfile.TemporaryDirectory() as folder:
-        ...     found.save(pathlib.Path(folder) / "replicates.npz")
-        ...     again = ct.Replicates.load(pathlib.Path(folder) / "replicates.npz")
-        >>> bool((again.maps == found.maps).all())
+        ...     replicates.save(pathlib.Path(folder) / "replicates.npz")
+        ...     loaded = ct.Replicates.load(pathlib.Path(folder) / "replicates.npz")
+        >>> bool((loaded.maps == replicates.maps).all())
         True
         """
         about = {
             "by": self.by,
             "n_units": self.n_units,
-            "n_asked": self.n_asked,
+            "n_asked": self.n_requested,
             "stopped_by": self.stopped_by,
             "calibration": None if self.calibration is None else self.calibration.to_data(),
         }
@@ -375,14 +375,14 @@ class Replicates:
     @classmethod
     @checked
     def load(cls, path: str | Path) -> Self:
-        """Read what :meth:`save` wrote."""
+        """Read a file that :meth:`save` wrote."""
         return read_whole(path, "file of replicates", cls._from_arrays)
 
     @classmethod
     def _from_arrays(cls, arrays: Mapping[str, Any]) -> Self:
         if "maps" in arrays and "committee" not in arrays:
             raise ValueError(
-                "it is of an earlier version, and lacks the maps that predict; make it again, with "
+                "it is from an earlier version, without the maps that predict; make it again, with "
                 "closerthan fit --replicates or ct.replicate"
             )
         about = json.loads(str(arrays["about"]))

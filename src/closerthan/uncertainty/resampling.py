@@ -1,13 +1,12 @@
-"""Resampling: refits to answers (or blocks of answers, or people) with random weights, or drawn with replacement.
+"""Fits to resampled answers: replicates, the committee that predicts new answers, and simulated studies.
 
-Each person (or block, or answer) gets a random weight from the exponential distribution: the Bayesian bootstrap (Rubin
-1981). Unlike drawing with replacement it leaves nobody out, so that no object loses all its answers. Many answers are
-drawn with replacement (Efron 1979), which is faster. A replicate starts at the fitted map: it stays in its basin, and
-is quick. What predicts new answers are other maps: see :class:`~closerthan.uncertainty.committee.Committee`.
+Answers, blocks of answers or people are resampled (:mod:`closerthan.uncertainty.bootstrap`). A replicate starts at the
+fitted map, stays in its basin of attraction and converges quickly. New answers are predicted by other maps, which have
+random starts: see :class:`~closerthan.uncertainty.committee.Committee`.
 
-How far replicates can be trusted is measured on simulated studies (a double bootstrap, Beran 1987): answers to the same
-questions are drawn as the fitted map and the committee's calibration say, fitted from random starts and replicated.
-There the truth, the fitted map, is known.
+The reliability of replicates is measured on simulated studies (a double bootstrap, Beran 1987): answers to the same
+questions are drawn with the probabilities of the fitted map, calibrated like the committee's, fitted from random
+starts, and replicated. The fitted map is the known truth of these studies.
 """
 
 import dataclasses
@@ -29,41 +28,51 @@ from closerthan.fit.progress import compile_notice, trials_bar
 from closerthan.metrics import log_odds
 from closerthan.result import Result
 from closerthan.solvers import Solver
+from closerthan.uncertainty.bootstrap import bootstrap, bootstrap_scheme
 from closerthan.uncertainty.committee import Committee, spread
 from closerthan.uncertainty.refitter import Fitter, JobResults, Refitter
 
-__all__ = ["Resampled", "draws_with_replacement", "replicate_refitter", "resample", "resampling_unit"]
+__all__ = ["Resampled", "replicate_refitter", "resample", "resampling_unit"]
 
-FEWEST_PEOPLE = 5  # with fewer, blocks or answers are resampled unless people are asked for
-FEWEST_MAPS = 2  # with fewer there is nothing to compare
-FOLDS = 4  # parts of the answers, each predicted by maps of the others
-FOLDS_OF_FEW = 10  # parts where answers are few: a map of three quarters of them would look too unsure
-FEW = 50  # comparisons per coordinate
-# Answers per coordinate from which on they are drawn with replacement: in three quarters of the time, maps spread 3 %
-# more than by weights; with 15 answers, 20 %.
-MANY = 50
+FEWEST_PEOPLE = 5  # with fewer people, blocks or answers are resampled by default
+FEWEST_MAPS = 2  # smallest number of maps that can be compared
+FOLDS = 4  # folds of the answers, each predicted by maps of the others
+FOLDS_OF_FEW = 10  # folds where answers are few: a map of three quarters of them would be underconfident
+FEW = 50  # comparisons per coordinate below which answers count as few
 MAPS_PER_FOLD = 5
-MOST_MEASURED = 20_000  # comparisons of a part that probabilities are calibrated by
-MOST_FOR_SPREAD = 4_000  # comparisons that tell the spread of a map's log odds
-STUDIES = 4  # simulated, to calibrate the probabilities of neighbours
+MOST_MEASURED = 20_000  # comparisons of a fold on which probabilities are calibrated
+MOST_FOR_SPREAD = 4_000  # comparisons from which the spread of a map's log odds is estimated
+STUDIES = 4  # simulated studies, to calibrate the probabilities of neighbours
 REPLICATES_OF_STUDY = 25  # at most: four times 25 take as long as the 100 replicates of the study itself
-MOST_SIMULATED = 200_000  # comparisons: with more, fits take too long to do them again
-LOG_SLOPES = (-4.0, 2.0)  # bounds of a search: logarithms of the factor from a map's log odds to the committee's
-LEAST = 1e-12  # probability whose logarithm is taken
+MOST_SIMULATED = 200_000  # comparisons: simulated studies of larger data would take too long
+LOG_SLOPES = (-4.0, 2.0)  # search interval for the logarithm of the slope from a map's log odds to the committee's
+LEAST = 1e-12  # lower bound of probabilities before their logarithm is taken
 
 
 @dataclasses.dataclass(frozen=True)
 class Resampled:
-    """What :func:`resample` found."""
+    """Result of :func:`resample`.
 
-    maps: Array  # (n_maps, n_objects, n_dims), not aligned
+    Attributes
+    ----------
+    maps
+        The replicates, (n_maps, n_objects, n_dims), not aligned.
+    committee
+        The maps that predict new answers.
+    simulated
+        Replicates of simulated studies, (n_studies, n_maps, n_objects, n_dims), or None.
+    stopped_by
+        "interrupted" or "time_limit" if the computation ended early, otherwise "".
+    """
+
+    maps: Array
     committee: Committee
-    simulated: Array | None  # (n_studies, n_maps, n_objects, n_dims): replicates of simulated studies, if there are any
-    stopped_by: str  # "", or "interrupted" or "time_limit" if there were to be more maps
+    simulated: Array | None
+    stopped_by: str
 
 
 def resampling_unit(answers: Comparisons, by: str = AUTO) -> str:
-    """Return the unit that is resampled: "people", "blocks" or "answers".
+    """Return the resampling unit that ``by`` stands for: "people", "blocks" or "answers".
 
     Examples
     --------
@@ -95,7 +104,7 @@ def resample(
     *,
     progress: bool = False,
 ) -> Resampled:
-    """Fit maps to resampled answers, others to parts of the answers, which predict, and to simulated studies."""
+    """Fit replicates to resampled answers, a committee to folds of the answers, and replicates of simulated studies."""
     whole("n_replicates", n_maps)
     settings = refitter.settings
 
@@ -107,34 +116,34 @@ def resample(
             objective.prepare(settings.solver.needs, settings.n_dims)
     fold_rng, *rngs = rng.spawn(n_maps + 1)
     study_rngs = rng.spawn(STUDIES)
-    judged = _some(answers, MOST_FOR_SPREAD, fold_rng)
+    sample = _some(answers, MOST_FOR_SPREAD, fold_rng)
 
     def one(rng: np.random.Generator, fitted: Fitter) -> tuple[Array, float]:
         x = fitted(redrawn(rng), rng, result.embedding).embedding
-        return x, spread(judged, x, result.loss)
+        return x, spread(sample, x, result.loss)
 
-    # Maps first: Ctrl-C keeps them, while a part of the folds is of no use.
+    # Replicates come first: after Ctrl-C those completed are kept, while an incomplete committee is of no use.
     jobs: list[Callable[[Fitter], Any]] = [functools.partial(one, rng) for rng in rngs]
     jobs += _fold_jobs(result, answers, by, fold_rng)
     with trials_bar(progress, "replicates", len(jobs), 0) as tick:
-        done = refitter.run(jobs, tick)
-    maps, folds = [found for found in done.results[:n_maps] if found is not None], done.results[n_maps:]
-    if done.stopped_by and len(maps) < FEWEST_MAPS:
-        raise JobResults(done.results[:n_maps], done.stopped_by).error("replicates")
-    if folds and all(found is not None for found in folds):
+        outcome = refitter.run(jobs, tick)
+    maps, folds = [one for one in outcome.results[:n_maps] if one is not None], outcome.results[n_maps:]
+    if outcome.stopped_by and len(maps) < FEWEST_MAPS:
+        raise JobResults(outcome.results[:n_maps], outcome.stopped_by).error("replicates")
+    if folds and all(fold is not None for fold in folds):
         committees, *columns = zip(*folds, strict=True)
         scores, weights, units = (np.concatenate(column) for column in columns)
-        committee = Committee.together(committees, scores, weights, units)
+        committee = Committee.merged(committees, scores, weights, units)
     else:
         committee = Committee(np.array([x for x, _ in maps]), np.array([size for _, size in maps]))
-    simulated, stopped_by = None, done.stopped_by
+    simulated, stopped_by = None, outcome.stopped_by
     few = answers.cheap_to_enumerate and len(answers) <= MOST_SIMULATED
     if few and not stopped_by and committee.calibration is not None:
         studies = _study_jobs(result, answers, committee, by, min(n_maps, REPLICATES_OF_STUDY), study_rngs)
         with trials_bar(progress, "simulated studies", len(studies), 0) as tick:
-            done = refitter.run(studies, tick)
-        stopped_by = done.stopped_by
-        simulated = None if stopped_by else np.stack(done.results)
+            outcome = refitter.run(studies, tick)
+        stopped_by = outcome.stopped_by
+        simulated = None if stopped_by else np.stack(outcome.results)
     return Resampled(np.array([x for x, _ in maps]), committee, simulated, stopped_by)
 
 
@@ -146,29 +155,10 @@ def replicate_refitter(answers: Comparisons, plan: FitPlan, result: Result) -> R
     return dataclasses.replace(refitter, settings=refitter.settings.replicate(max(epochs, 1)))
 
 
-def draws_with_replacement(n_answers: int, n_coordinates: int) -> bool:
-    """Whether there are so many answers per coordinate that these are drawn with replacement, instead of weighted.
-
-    Examples
-    --------
-    >>> draws_with_replacement(100, 20), draws_with_replacement(100_000, 20)
-    (False, True)
-    """
-    return n_answers >= MANY * n_coordinates
-
-
 def _resampled(answers: Comparisons, by: str, rng: np.random.Generator, n_coordinates: int) -> Comparisons:
-    """The same rows with other weights: one draw per person, block or answer. Many answers: drawn with replacement.
-
-    Where an object has many answers it does not lose all of them, and a fit without weights takes less time.
-    """
-    group = {"people": answers.people, "blocks": answers.blocks, "answers": answers.answers}[by]
-    n_groups = len(answers) if group is None else int(group.max()) + 1
-    if by == "answers" and draws_with_replacement(n_groups, n_coordinates):
-        times = np.bincount(rng.integers(n_groups, size=n_groups), minlength=n_groups)
-        return answers.take(np.repeat(np.arange(len(answers)), times if group is None else times[group]))
-    drawn = rng.exponential(size=n_groups)
-    return answers.weighted(drawn if group is None else drawn[group])
+    """Resample answers by the scheme that suits their number."""
+    scheme = bootstrap_scheme(by, answers.n_answers, n_coordinates)
+    return bootstrap(answers, rng, by=by, scheme=scheme)
 
 
 def _some(answers: Comparisons, most: int, rng: np.random.Generator) -> Comparisons:
@@ -186,9 +176,10 @@ def _some_rows(rows: NDArray[Any], most: int, rng: np.random.Generator) -> NDArr
 def _fold_jobs(
     result: Result, answers: Comparisons, by: str, rng: np.random.Generator
 ) -> list[Callable[[Fitter], tuple[Committee, Array, Array, NDArray[Any]]]]:
-    """Jobs, one for each part of the answers: fit maps to the others; return these, and the part's scores and weights.
+    """Return one job per fold of the answers, which fits maps to the other folds and scores the fold with them.
 
-    The last array has, for each of the part's comparisons, the number of its group of dependent comparisons.
+    A job returns the committee of these maps and, for each comparison of the fold, its score, its weight and the number
+    of its group of dependent comparisons.
     """
     group = answers.groups(by)
     n_folds = FOLDS_OF_FEW if len(answers) < FEW * result.embedding.size else FOLDS
@@ -196,17 +187,17 @@ def _fold_jobs(
     if n_folds < 2:
         return []
     part = fold_of(group, n_folds, int(rng.integers(2**31)), by)
-    # On a line random starts often end badly.
+    # In one dimension random starts often end in poor local optima.
     starts = 2 if result.embedding.shape[1] == 1 else 1
 
     def one(number: int, rng: np.random.Generator, fitted: Fitter) -> tuple[Committee, Array, Array, NDArray[Any]]:
-        train, judging = answers.take(part != number), _some_rows(np.flatnonzero(part == number), MOST_MEASURED, rng)
-        held_out = answers.take(judging)
-        judged = _some(train, MOST_FOR_SPREAD, rng)
+        train, rows = answers.take(part != number), _some_rows(np.flatnonzero(part == number), MOST_MEASURED, rng)
+        held_out = answers.take(rows)
+        sample = _some(train, MOST_FOR_SPREAD, rng)
         maps = [fitted(train, rng, starts=starts).embedding for _ in range(MAPS_PER_FOLD)]
-        committee = Committee(np.array(maps), np.array([spread(judged, x, result.loss) for x in maps]))
+        committee = Committee(np.array(maps), np.array([spread(sample, x, result.loss) for x in maps]))
         weights = np.ones(len(held_out)) if held_out.weights is None else held_out.weights
-        return committee, committee.mean_log_odds(held_out, result.loss), weights, group[judging]
+        return committee, committee.mean_log_odds(held_out, result.loss), weights, group[rows]
 
     return [functools.partial(one, number, child) for number, child in enumerate(rng.spawn(n_folds))]
 
@@ -219,9 +210,9 @@ def _study_jobs(
     n_maps: int,
     rngs: list[np.random.Generator],
 ) -> list[Callable[[Fitter], Array]]:
-    """For each generator a simulated study, of which ``n_maps`` replicates are made."""
+    """Return one job per generator, which simulates a study, fits it and makes ``n_maps`` replicates of the fit."""
     probability = _probability_on_map(result, answers, committee)
-    # The fit itself was the best of several starts.
+    # The map of the study itself is the best of several starts, too.
     starts = 4 if result.embedding.shape[1] == 1 else 2
 
     def one(rng: np.random.Generator, fitted: Fitter) -> Array:

@@ -1,16 +1,22 @@
-"""``closerthan collect``: make a study, serve it, and take its answers out."""
+"""``closerthan collect``: create a study, serve it, and export its answers."""
 
 from pathlib import Path
-from typing import Annotated, Any
+from types import ModuleType
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from closerthan.cli.switches import App
 
+if TYPE_CHECKING:
+    from closerthan.collect.store.access import Access
+    from closerthan.collect.store.database import Store
+    from closerthan.collect.study.description import Study
+
 collect = App(
     name="collect",
     no_args_is_help=True,
-    help="Ask people: a study in a folder, and the page that collects the answers.",
+    help="Collect answers: create a study, serve its web page, and export the answers.",
 )
 
 StudyFolder = Annotated[Path, typer.Argument(metavar="STUDY", help="The folder of the study.", show_default=False)]
@@ -23,34 +29,37 @@ def new(
         Path,
         typer.Option(
             metavar="FOLDER-OR-CSV",
-            help="Pictures, short videos, sounds or texts: a folder of files, or a CSV file with columns name, file or "
-            "text, and alt.",
+            help="Pictures, short videos, sounds or texts: a folder of files, or a CSV file with the columns name, "
+            "file or text, and alt.",
             show_default=False,
         ),
     ],
     title: Annotated[
-        str | None, typer.Option(metavar="TEXT", help="Of the study; by default the folder's name.")
+        str | None, typer.Option(metavar="TEXT", help="Title of the study; by default the name of the folder.")
     ] = None,
 ) -> None:
-    """Make a folder with study.toml, to be filled in by hand, and all that is shown."""
+    """Create a folder with the stimuli and a study.toml to fill in."""
     from collections import Counter
 
     from closerthan.collect.study.new import HEAVY, make_study
     from closerthan.wording import counted
 
     stimuli = make_study(study, objects, title=title)
-    forms = Counter(one.form for one in stimuli)
+    forms = Counter(stimulus.form for stimulus in stimuli)
     typer.echo(f"{study}  a study about {counted(len(stimuli), 'object')}: "
                f"{', '.join(counted(number, form) for form, number in forms.items())}")  # fmt: skip
-    heavy = [one for one in stimuli if one.file is not None and one.file.stat().st_size > HEAVY]
+    heavy = [item for item in stimuli if item.file is not None and item.file.stat().st_size > HEAVY]
     if heavy:
         typer.echo(
-            f"note: {counted(len(heavy), 'file')} larger than 1 MB ({heavy[0].name}, ...): people on phones will wait; "
-            "make them smaller",
+            f"note: {counted(len(heavy), 'file')} larger than 1 MB ({heavy[0].name}, ...): they load slowly on phones; "
+            "reduce their size",
             err=True,
         )
-    if any(one.file is not None for one in stimuli):
-        typer.echo("note: alternative texts in objects.csv are made from file names; say there what is seen", err=True)
+    if any(stimulus.file is not None for stimulus in stimuli):
+        typer.echo(
+            "note: the alternative texts in objects.csv come from the file names; describe there what the files show",
+            err=True,
+        )
     typer.echo(f"1. fill in {study / 'study.toml'}: consent, instructions, question")
     typer.echo(f"2. try it:  closerthan collect serve {study}")
 
@@ -60,27 +69,30 @@ def serve(
     study: StudyFolder,
     host: Annotated[
         str,
-        typer.Option(metavar="ADDRESS", help="Who can reach it: 127.0.0.1 is this computer alone, 0.0.0.0 everybody."),
+        typer.Option(
+            metavar="ADDRESS",
+            help="Address to listen on: 127.0.0.1 serves this computer only, 0.0.0.0 serves everyone.",
+        ),
     ] = "127.0.0.1",
-    port: Annotated[int, typer.Option(metavar="NUMBER", min=0, max=65535, help="0: any that is free.")] = 8000,
+    port: Annotated[int, typer.Option(metavar="NUMBER", min=0, max=65535, help="0: any free port.")] = 8000,
     address: Annotated[
         str | None,
-        typer.Option(
-            metavar="URL", help="What participants see behind a proxy, as in https://lab.example.org/animals/."
-        ),
+        typer.Option(metavar="URL", help="Public address behind a proxy, as in https://lab.example.org/animals/."),
     ] = None,
 ) -> None:
-    """Ask people: serve the participants' and the researcher's page until Ctrl-C."""
+    """Serve the participants' and the researcher's page until Ctrl-C."""
     _serving().serve(study, host=host, port=port, address=address)
 
 
-def _serving() -> Any:
+def _serving() -> ModuleType:
     try:
         from closerthan.collect.web import serving
     except ModuleNotFoundError as error:
         if error.name not in ("starlette", "uvicorn"):
             raise
-        raise ImportError(f"{error.name} is not installed; a server needs: pip install 'closerthan[collect]'") from None
+        raise ImportError(
+            f"{error.name} is not installed; the server needs: pip install 'closerthan[collect]'"
+        ) from None
     return serving
 
 
@@ -89,44 +101,48 @@ def plan(
     study: StudyFolder,
     goal: Annotated[
         float,
-        typer.Option(metavar="SHARE", min=0.5, max=1, help="How often the map is to be right."),
+        typer.Option(metavar="FRACTION", min=0.5, max=1, help="Accuracy of the map to reach."),
     ] = 0.9,
     level: Annotated[
         float,
-        typer.Option(metavar="NUMBER", min=0, help="How unsurely people see a distance, relative to a typical one."),
+        typer.Option(
+            metavar="NUMBER", min=0, help="Standard deviation of perceived distances, relative to a typical distance."
+        ),
     ] = 0.2,
-    lapses: Annotated[float, typer.Option(metavar="SHARE", min=0, max=1, help="Answers given by chance.")] = 0.1,
-    most: Annotated[int, typer.Option("--most", metavar="NUMBER", min=1, help="The most people to simulate.")] = 200,
-    seed: Annotated[int, typer.Option(metavar="NUMBER", min=0, help="The same seed, the same people.")] = 0,
+    lapses: Annotated[float, typer.Option(metavar="FRACTION", min=0, max=1, help="Fraction of random answers.")] = 0.1,
+    most: Annotated[
+        int, typer.Option("--most", metavar="NUMBER", min=1, help="Largest number of people to simulate.")
+    ] = 200,
+    seed: Annotated[int, typer.Option(metavar="NUMBER", min=0, help="The same seed gives the same people.")] = 0,
 ) -> None:
-    """Simulate the study a few times: how many people are needed until the map is right often enough?"""
+    """Simulate the study to estimate the number of people that it needs for an accurate map."""
     import statistics
     import sys
 
     from closerthan.collect.study.description import read_study
-    from closerthan.collect.study.plan import RUNS, SimulatedPeople, several
+    from closerthan.collect.study.plan import RUNS, SimulatedPeople, simulate_runs
     from closerthan.fit.progress import phases
     from closerthan.wording import counted, percent
 
-    about = read_study(study)
-    typer.echo(f"people   answers   right about other questions: median of {RUNS} runs, lowest to highest")
-    found = several(about, SimulatedPeople(level, lapses), most, seed)
+    description = read_study(study)
+    typer.echo(f"people   answers   accuracy on other questions: median of {RUNS} runs (lowest to highest)")
+    simulations = simulate_runs(description, SimulatedPeople(level, lapses), most, seed)
     while True:
         with phases(sys.stderr.isatty()) as say:
             say("simulating more people")
-            runs = next(found, None)
+            runs = next(simulations, None)
         if runs is None:
-            who = "person" if most == 1 else "people"
-            typer.echo(f"{percent(goal)} is not reached by up to {most:,} {who}; lower --goal or raise --most")
+            verb = "does" if most == 1 else "do"
+            typer.echo(f"{_people(most)} {verb} not reach {percent(goal)}; lower --goal or raise --most")
             return
-        low, *_, high = right = sorted(step.right for step in runs)
-        middle, step = statistics.median(right), runs[0]
-        typer.echo(f"{step.people:>6,}{step.answers:>10,}   {percent(middle)} ({percent(low)} to {percent(high)})")
-        if middle >= goal:
+        low, *_, high = accuracies = sorted(step.right for step in runs)
+        median, step = statistics.median(accuracies), runs[0]
+        typer.echo(f"{step.people:>6,}{step.answers:>10,}   {percent(median)} ({percent(low)} to {percent(high)})")
+        if median >= goal:
             break
     typer.echo(
-        f"{counted(step.people, 'person')} of {about.number} questions each".replace("persons", "people")
-        + f" reach {percent(goal)}; plan for some more, as not everybody finishes"
+        f"{_people(step.people)} with {counted(description.number, 'question')} each "
+        f"{'reaches' if step.people == 1 else 'reach'} {percent(goal)}; recruit some more, as not everyone finishes"
     )
 
 
@@ -134,25 +150,26 @@ def plan(
 def export(
     study: StudyFolder,
     out: Annotated[
-        Path | None, typer.Option("--out", "-o", metavar="FILE", help="By default answers.csv in the study's folder.")
+        Path | None,
+        typer.Option("--out", "-o", metavar="FILE", help="By default answers.csv in the folder of the study."),
     ] = None,
-    everything: Annotated[bool, typer.Option("--all", help="Practice, skipped questions and ties too.")] = False,
+    everything: Annotated[bool, typer.Option("--all", help="Include practice, skipped questions and ties.")] = False,
     identities: Annotated[
-        bool, typer.Option("--identities", help="The recruiter's ids of people instead of their keyed hashes.")
+        bool, typer.Option("--identities", help="Write the recruiter's ids instead of their keyed hashes.")
     ] = False,
-    force: Annotated[bool, typer.Option("--force", help="Replace a file that is there already.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Replace an existing file.")] = False,
 ) -> None:
-    """Write the answers as a CSV file that `closerthan fit` reads as it is."""
+    """Write the answers as a CSV file for `closerthan fit`."""
     from closerthan.collect.store.export import answer_lines
     from closerthan.saving import whole_file
     from closerthan.wording import counted
 
     target = out or study / ("all-answers.csv" if everything else "answers.csv")
     _check_target(target, study, force)
-    about, store, access = _opened(study)
+    description, store, access = _opened(study)
     with store, store.reading(), whole_file(target) as file:
         number = -1
-        for line in answer_lines(store, about, access, everything=everything, identities=identities):
+        for line in answer_lines(store, description, access, everything=everything, identities=identities):
             file.write(line.encode())
             number += 1
     typer.echo(f"{target}  {counted(number, 'answer')}")
@@ -160,55 +177,50 @@ def export(
 
 @collect.command()
 def status(study: StudyFolder) -> None:
-    """Say how a study is going."""
+    """Print the progress of a study."""
     from closerthan.cli.screen import print_wrapped
     from closerthan.collect.choosing.quality import people
     from closerthan.collect.store.progress import progress
-    from closerthan.wording import counted
 
-    about, store, access = _opened(study)
+    description, store, access = _opened(study)
     with store:
-        found = progress(store)
-        noted = [person for person in people(store, about, access) if person.needs_attention]
+        counts = progress(store)
+        flagged = [person for person in people(store, description, access) if person.needs_attention]
         judgement = store.value("SELECT judgement FROM maps WHERE judgement IS NOT NULL ORDER BY version DESC LIMIT 1")
     print_wrapped(
-        f"{'people':<13}{found['started']:,} started, {found['finished']:,} finished, {found['running']:,} at it, "
-        f"{found['dropped']:,} dropped out, {found['declined']:,} did not agree"
+        f"{'people':<13}{counts.started:,} started, {counts.finished:,} finished, {counts.running:,} active, "
+        f"{counts.dropped:,} dropped out, {counts.declined:,} declined"
     )
     print_wrapped(
-        f"{'answers':<13}{found['answers']:,} ({found['skipped']:,} skipped, {found['ties']:,} ties), "
-        f"{found['last_hour']:,} in the last hour"
-        + ("" if found["median_ms"] is None else f"; half of them took at most {found['median_ms'] / 1000:.1f} s")
+        f"{'answers':<13}{counts.answers:,} ({counts.skipped:,} skipped, {counts.ties:,} ties), "
+        f"{counts.last_hour:,} in the last hour"
+        + ("" if counts.median_ms is None else f"; median response time {counts.median_ms / 1000:.1f} s")
     )
     if judgement:
         import json
 
         print_wrapped(f"{'enough?':<13}{json.loads(judgement)['enough']}")
-    for person in noted:
-        print_wrapped(f"{'look at':<13}{person.name}: {person.reasons}")
-    if noted:
-        typer.echo(
-            f"{'':<13}{counted(len(noted), 'person')} to look at; nobody is left out by itself".replace(
-                "persons", "people"
-            )
-        )
+    for person in flagged:
+        print_wrapped(f"{'check':<13}{person.name}: {person.reasons}")
+    if flagged:
+        typer.echo(f"{'':<13}{_people(len(flagged))} to check; no one is excluded automatically")
 
 
 @collect.command()
 def forget(
     study: StudyFolder,
     person: Annotated[
-        str, typer.Argument(metavar="PERSON", help="The recruiter's id, or the name in an export.", show_default=False)
+        str, typer.Argument(metavar="PERSON", help="The recruiter's id or the name in an export.", show_default=False)
     ],
 ) -> None:
-    """Delete a person and all his answers; backups and exports that were made before still have them."""
+    """Delete a person with all answers; earlier backups and exports still contain them."""
     from closerthan.collect.store.export import forget as forget_person
     from closerthan.wording import counted
 
     _, store, access = _opened(study)
     with store:
         number = forget_person(store, access, person)
-    typer.echo(f"forgotten: {person} and {counted(number, 'answer')}; not in backups and exports made before")
+    typer.echo(f"deleted: {person} with {counted(number, 'answer')}; earlier backups and exports still contain them")
 
 
 @collect.command()
@@ -216,11 +228,11 @@ def backup(
     study: StudyFolder,
     out: Annotated[
         Path | None,
-        typer.Option("--out", "-o", metavar="FILE", help="By default backup-DATE.sqlite in the study's folder."),
+        typer.Option("--out", "-o", metavar="FILE", help="By default backup-DATE.sqlite in the folder of the study."),
     ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Replace a file that is there already.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Replace an existing file.")] = False,
 ) -> None:
-    """Copy the file of answers, also while people answer."""
+    """Copy the database of answers, even while the study is running."""
     from datetime import datetime
 
     target = out or study / f"backup-{datetime.now():%Y-%m-%d-%H%M%S}.sqlite"
@@ -229,10 +241,14 @@ def backup(
     with store:
         store.backup(target)
         number = store.value("SELECT count(*) FROM answers")
-    typer.echo(f"{target}  {number:,} answers; to go back, stop the server and put it in the place of answers.sqlite")
+    typer.echo(f"{target}  {number:,} answers; to restore it, stop the server and replace answers.sqlite with it")
 
 
-def _opened(folder: Path) -> Any:
+def _people(number: int) -> str:
+    return f"{number:,} {'person' if number == 1 else 'people'}"
+
+
+def _opened(folder: Path) -> "tuple[Study, Store, Access]":
     from closerthan.collect.store.access import Access
     from closerthan.collect.store.database import FILE, Store
     from closerthan.collect.study.description import read_study
@@ -250,4 +266,4 @@ def _check_target(target: Path, study: Path, force: bool) -> None:
 
     check_file(target, force)
     if target.resolve() == (study / FILE).resolve():
-        raise ValueError(f"{target} holds the answers themselves; choose another name")
+        raise ValueError(f"{target} is the database of the study; choose another name")

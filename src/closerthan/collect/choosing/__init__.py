@@ -1,1 +1,1 @@
-"""Choosing questions: the refit process, what it believes about the map, and the queue of questions."""
+"""Choosing questions: refits of the map, the expected information of questions, and the queue of a study."""

@@ -22,6 +22,7 @@ from closerthan.losses import Loss
 from closerthan.objective.cpu.objective import CPU
 from closerthan.objective.information import expected_information
 from closerthan.result import Result
+from closerthan.uncertainty.bootstrap import bootstrap
 
 __all__ = ["FEWEST", "LOSS", "Belief", "believed", "fitted_map"]
 
@@ -33,7 +34,6 @@ FINISH: dict[str, Any] = {"tolerance": 1e-5, "window": 10, "epochs": 1000}  # th
 REPLICATE: dict[str, Any] = {"epochs": 15, "tolerance": None, "n_threads": 1}  # unfolding, and then as many again
 EXTRA = 2  # dimensions, in which a map unfolds
 LARGEST = 1000.0  # root mean square of a map's coordinates
-_NOTHING = 1e-9  # the weight of an answer that a replicate is without
 
 
 @dataclasses.dataclass(frozen=True)
@@ -50,13 +50,10 @@ class Belief:
 
 def believed(answers: Comparisons, embedding: Array, loss: Loss, rng: np.random.Generator) -> Belief:
     """Replicates of a map."""
-    group = np.arange(len(answers)) if answers.answers is None else answers.answers
-    own = np.ones(len(answers)) if answers.weights is None else answers.weights
-    jobs = []
-    for child in rng.spawn(N_REPLICATES):
-        drawn = child.poisson(1.0, size=int(group.max()) + 1)[group]
-        weighted = answers.replace(weights=own * np.maximum(drawn, _NOTHING))
-        jobs.append(functools.partial(_replicate, weighted, embedding, loss, child))
+    jobs = [
+        functools.partial(_replicate, bootstrap(answers, child, scheme="poisson"), embedding, loss, child)
+        for child in rng.spawn(N_REPLICATES)
+    ]
     with _one_blas_thread():
         found, interrupted = run_together(jobs, CPU().threads, Wish())
     if interrupted:

@@ -1,8 +1,8 @@
-"""Which questions tell most about the map, and so are asked next.
+"""Active selection of questions by expected information.
 
-Of some random pairs for each anchor, that one is taken whose answer is expected to tell most
-about which of several maps is right. Anchors take turns: the best questions of all, whatever their anchor, would be
-about the same few objects.
+For each anchor, some random pairs of options are compared, and the pair is selected whose answer is expected to carry
+the most information about which of several maps is right. Anchors take turns, because the best questions over all
+anchors would concern the same few objects.
 """
 
 import dataclasses
@@ -23,9 +23,9 @@ from closerthan.objective.information import KINDS
 
 __all__ = ["Chosen", "Questions", "choose", "choose_questions"]
 
-PAIRS = 60  # tried for each question; with 20, 90 objects on a line need up to an eighth more answers; 200 gain nothing
+PAIRS = 60  # candidates per question; with 20, 90 objects on a line need up to an eighth more answers; 200 gain nothing
 RANDOM_SHARE = 0.15
-_IN_MEMORY = 200_000  # candidates at a time
+_IN_MEMORY = 200_000  # candidates that are scored at a time
 
 
 @checked
@@ -43,38 +43,40 @@ def choose_questions(
     maps: ArrayLike | None = None,
     about: Sequence[int] | None = None,
 ) -> NDArray[np.int64]:
-    """The questions to ask next: those whose answers are expected to tell most about the map.
+    """Choose the next questions: those whose answers are expected to be the most informative about the map.
 
     Parameters
     ----------
     answers
-        What was answered so far; None: nothing, then ``n_objects`` is needed. Objects without answers come first.
+        The answers so far. If there are none, pass None and ``n_objects``. Objects without answers are asked about
+        first.
     count
-        How many questions.
+        The number of questions.
     n_dims, loss
-        Of the maps; ``loss`` is a name from ``LOSSES`` or a :class:`Loss`.
+        The dimension and the loss of the maps; ``loss`` is a name from ``LOSSES`` or a :class:`Loss`.
     seed
         The same seed, answers and ``exclude`` give the same questions.
     random_share
-        The share of questions drawn at random. Only these tell how often the map is right about any question.
+        The fraction of questions that are drawn at random. Only these allow an unbiased estimate of the accuracy of the
+        map on arbitrary questions.
     exclude
-        Questions that are not to be asked, such as those that wait for an answer: three object numbers each.
+        Questions not to ask, such as those that are waiting for an answer, as three object numbers each.
     kind
-        "closer": which of two options is closer to the anchor? "odd": which of three is the odd one?
+        "closer": which of two options is closer to the anchor? "odd": which of three objects is the odd one out?
     n_objects
-        How many objects there are, if some have no answers yet.
+        The number of objects, if some have no answers yet.
     maps
-        Replicates that are there already, (n_maps, n_objects, n_dims), as of :func:`closerthan.replicate`: nothing is
-        fitted then, and a question takes a few milliseconds.
+        Existing replicates of shape (n_maps, n_objects, n_dims), such as those of :func:`closerthan.replicate`. With
+        these, nothing is fitted, and choosing a question takes a few milliseconds.
     about
-        Numbers of objects: ask only questions with one of these as the anchor, such as new objects that are to find
-        their places on a map of the others, which is left as it is. None: about all.
+        Numbers of the objects that may be anchors, such as new objects to be placed on a map of the others, which is
+        kept fixed. By default, all objects may be anchors.
 
     Returns
     -------
     (count, 3) array
-        Rows (anchor, option, option), or the three objects; the most urgent first. No question comes twice; one that
-        was answered before comes again only when all others are used up.
+        Rows (anchor, option, option), or the three objects, in the order in which to ask them. No question occurs
+        twice. A question that has been answered is chosen again only if no others are left.
 
     Examples
     --------
@@ -88,37 +90,37 @@ def choose_questions(
     >>> ct.choose_questions(answers, 5, n_objects=21, about=[20], seed=0)[:, 0].tolist()
     [20, 20, 20, 20, 20]
     """
-    known, n_objects = _known(answers, n_objects)
-    new = _numbers(about, n_objects)
+    comparisons, n_objects = _comparisons(answers, n_objects)
+    new = _object_numbers(about, n_objects)
     questions = Questions(kind, n_objects, new)
     whole("count", count)
     whole("n_dims", n_dims)
-    number("random_share", random_share, lambda share: 0 <= share <= 1, "lie between 0 and 1")
-    used = loss_named(loss).in_dims(n_dims)
-    out = questions.keys(_rows(exclude, n_objects))
-    left = questions.number - len(np.unique(out))
-    if count > left:
+    number("random_share", random_share, lambda fraction: 0 <= fraction <= 1, "lie between 0 and 1")
+    map_loss = loss_named(loss).in_dims(n_dims)
+    excluded = questions.keys(_question_rows(exclude, n_objects))
+    remaining = questions.number - len(np.unique(excluded))
+    if count > remaining:
         raise ValueError(
-            f"count is {count}; {n_objects} objects make {questions.number:,} questions, and "
-            f"{questions.number - left:,} are excluded; pass count={left} or less"
+            f"count is {count}; {n_objects} objects make {questions.number:,} questions, of which "
+            f"{questions.number - remaining:,} are excluded; pass count={remaining} or less"
         )
-    n_answers = 0 if known is None else known.n_answers
-    rng = np.random.default_rng(None if seed is None else [whole("seed", seed, 0), n_answers, len(out)])
+    n_answers = 0 if comparisons is None else comparisons.n_answers
+    rng = np.random.default_rng(None if seed is None else [whole("seed", seed, 0), n_answers, len(excluded)])
     belief = None
     if maps is not None:
-        belief = Belief(_checked_maps(maps, n_objects), used)
-    elif known is not None and new is not None:
-        others, numbers = others_of(known, new)
+        belief = Belief(_checked_maps(maps, n_objects), map_loss)
+    elif comparisons is not None and new is not None:
+        others, numbers = others_of(comparisons, new)
         if others.n_answers >= FEWEST * len(numbers) * n_dims:
-            found = fitted_map(others, n_dims, used, rng)
-            belief = Belief(possible_maps(known, new, found, used, rng), used)
-    elif known is not None and n_answers >= FEWEST * n_objects * n_dims:
-        belief = believed(known, fitted_map(known, n_dims, used, rng), used, rng)
-    return choose(questions, known, count, rng, out, belief, random_share).rows
+            embedding = fitted_map(others, n_dims, map_loss, rng)
+            belief = Belief(possible_maps(comparisons, new, embedding, map_loss, rng), map_loss)
+    elif comparisons is not None and n_answers >= FEWEST * n_objects * n_dims:
+        belief = believed(comparisons, fitted_map(comparisons, n_dims, map_loss, rng), map_loss, rng)
+    return choose(questions, comparisons, count, rng, excluded, belief, random_share).rows
 
 
 class Chosen(NamedTuple):
-    """Questions, one row each, and what their answers are expected to tell, in nats; 0 for random ones."""
+    """Questions, one per row, and the expected information of their answers in nats (0 for random questions)."""
 
     rows: NDArray[np.int64]
     scores: Array
@@ -126,7 +128,7 @@ class Chosen(NamedTuple):
 
 @dataclasses.dataclass(frozen=True)
 class Questions:
-    """All questions of a kind about so many objects.
+    """The set of all questions of a kind about ``n_objects`` objects.
 
     Examples
     --------
@@ -138,24 +140,24 @@ class Questions:
 
     kind: str
     n_objects: int
-    anchors: tuple[int, ...] | None = None  # of closer ones; of odd ones, one of these is among the three
+    anchors: tuple[int, ...] | None = None  # for kind "odd", at least one of the three objects is among these
 
     def __post_init__(self) -> None:
         if self.kind not in KINDS:
             raise ValueError(f'kind is {self.kind!r}; it can be "closer" or "odd"')
         if not 3 <= self.n_objects <= 2_000_000:  # keys are 64-bit numbers
-            raise ValueError(f"there are {self.n_objects} objects; questions need 3 to 2,000,000")
+            raise ValueError(f"there are {self.n_objects} objects; questions require 3 to 2,000,000")
 
     @property
     def number(self) -> int:
-        """How many there are."""
+        """The number of questions."""
         n, n_anchors = self.n_objects, self.n_objects if self.anchors is None else len(self.anchors)
         if self.kind == "closer":
             return n_anchors * math.comb(n - 1, 2)
         return math.comb(n, 3) - math.comb(n - n_anchors, 3)
 
     def keys(self, rows: NDArray[Any]) -> NDArray[np.int64]:
-        """One number for each question, the same in whatever order its options are."""
+        """Return a number that identifies each question, whatever the order of its options."""
         rows = np.asarray(rows, np.int64).reshape(-1, 3)
         options = np.sort(rows[:, 1:] if self.kind == "closer" else rows, axis=1)
         ordered = np.concatenate([rows[:, :1], options], axis=1) if self.kind == "closer" else options
@@ -163,18 +165,18 @@ class Questions:
         return keys
 
     def draw(self, anchors: NDArray[np.int64], n_pairs: int, rng: np.random.Generator) -> NDArray[np.int64]:
-        """For each anchor so many random pairs of other objects; all of them, shuffled, if there are no more."""
-        n, every = self.n_objects, math.comb(self.n_objects - 1, 2)
-        if every <= n_pairs:
-            one, other = np.triu_indices(n - 1, 1)
-            shuffled = rng.permuted(np.tile(np.arange(every), (len(anchors), 1)), axis=1)
-            one, other = one[shuffled], other[shuffled]
+        """Draw ``n_pairs`` random pairs of options for each anchor, or all pairs in random order if there are fewer."""
+        n, n_all = self.n_objects, math.comb(self.n_objects - 1, 2)
+        if n_all <= n_pairs:
+            first, second = np.triu_indices(n - 1, 1)
+            shuffled = rng.permuted(np.tile(np.arange(n_all), (len(anchors), 1)), axis=1)
+            first, second = first[shuffled], second[shuffled]
         else:
-            one = rng.integers(n - 1, size=(len(anchors), n_pairs))
-            other = rng.integers(n - 2, size=one.shape)
-            other += other >= one
-        anchor = np.broadcast_to(anchors[:, np.newaxis], one.shape)
-        return np.stack([anchor, one + (one >= anchor), other + (other >= anchor)], axis=2)
+            first = rng.integers(n - 1, size=(len(anchors), n_pairs))
+            second = rng.integers(n - 2, size=first.shape)
+            second += second >= first
+        anchor = np.broadcast_to(anchors[:, np.newaxis], first.shape)
+        return np.stack([anchor, first + (first >= anchor), second + (second >= anchor)], axis=2)
 
 
 def choose(
@@ -182,72 +184,76 @@ def choose(
     answers: Comparisons | None,
     count: int,
     rng: np.random.Generator,
-    out: NDArray[np.int64],
+    excluded: NDArray[np.int64],
     belief: Belief | None = None,
     random_share: float = 0.0,
 ) -> Chosen:
-    """What :func:`choose_questions` returns, with scores; fewer if there are no more. ``out`` are keys."""
-    asked = np.zeros((0, 3), np.int64) if answers is None else _questions_of(answers)
-    order = _turns(questions, asked, out, rng)
-    silent = np.full(questions.n_objects, questions.anchors is None)  # whoever is asked about by name has a place
+    """Choose questions as :func:`choose_questions` does, with their scores; ``excluded`` are keys of questions.
+
+    Fewer than ``count`` questions are returned if no more are left.
+    """
+    answered_rows = np.zeros((0, 3), np.int64) if answers is None else _questions_of(answers)
+    order = _anchor_order(questions, answered_rows, excluded, rng)
+    # Without answers, the position of an object means nothing, unless it is one of the anchors that were named.
+    unplaced = np.full(questions.n_objects, questions.anchors is None)
     if answers is not None:
-        silent[answers.rows.ravel()] = False
-    taken = set(out.tolist())
-    answered = np.unique(questions.keys(asked))
+        unplaced[answers.rows.ravel()] = False
+    used = set(excluded.tolist())
+    answered = np.unique(questions.keys(answered_rows))
     rows: list[NDArray[np.int64]] = []
     scores: list[float] = []
-    again, n_pairs = False, PAIRS  # whether answered questions may come again
+    may_repeat, n_pairs = False, PAIRS
     while len(rows) < count:
-        found, together = len(rows), max(_IN_MEMORY // n_pairs, 1)
-        for first in range(0, len(order), together):
-            anchors = order[first : first + min(together, count - len(rows))]
+        n_before, n_anchors = len(rows), max(_IN_MEMORY // n_pairs, 1)
+        for first in range(0, len(order), n_anchors):
+            anchors = order[first : first + min(n_anchors, count - len(rows))]
             if not len(anchors):
                 break
             pairs = questions.draw(anchors, n_pairs, rng)
             value = np.zeros(pairs.shape[:2])
-            scored = np.flatnonzero((rng.random(len(anchors)) >= random_share) & ~silent[anchors])
+            scored = np.flatnonzero((rng.random(len(anchors)) >= random_share) & ~unplaced[anchors])
             if belief is not None and len(scored):
                 flat = pairs[scored].reshape(-1, 3)
                 value[scored] = belief.worth(questions.kind, flat).reshape(len(scored), -1)
             keys = questions.keys(pairs).reshape(value.shape)
-            if not again:
-                value[_within(keys, answered)] = -1.0
-            for place, best in enumerate(np.argsort(-value, axis=1, kind="stable")):
-                free = (one for one in best.tolist() if int(keys[place, one]) not in taken)
-                one = next(free, None)
-                if one is not None and value[place, one] >= 0:
-                    taken.add(int(keys[place, one]))
-                    rows.append(pairs[place, one])
-                    scores.append(float(value[place, one]))
-        if len(rows) == found:
+            if not may_repeat:
+                value[_are_among(keys, answered)] = -1.0
+            for place, best_first in enumerate(np.argsort(-value, axis=1, kind="stable")):
+                free = (pair for pair in best_first.tolist() if int(keys[place, pair]) not in used)
+                best = next(free, None)
+                if best is not None and value[place, best] >= 0:
+                    used.add(int(keys[place, best]))
+                    rows.append(pairs[place, best])
+                    scores.append(float(value[place, best]))
+        if len(rows) == n_before:
             if n_pairs < math.comb(questions.n_objects - 1, 2):
-                n_pairs = math.comb(questions.n_objects - 1, 2)  # few are left: look at all
-            elif not again:
-                again = True
+                n_pairs = math.comb(questions.n_objects - 1, 2)  # few questions are left: consider all of them
+            elif not may_repeat:
+                may_repeat = True
             else:
                 break
     return Chosen(np.array(rows, np.int64).reshape(-1, 3), np.array(scores))
 
 
-def _turns(
-    questions: Questions, asked: NDArray[np.int64], out: NDArray[np.int64], rng: np.random.Generator
+def _anchor_order(
+    questions: Questions, answered: NDArray[np.int64], excluded: NDArray[np.int64], rng: np.random.Generator
 ) -> NDArray[np.int64]:
-    """All anchors, those that were an anchor least often first, and before them those that nobody was asked about."""
+    """Order the anchors: first objects that occur in no answer, then those that have been an anchor least often."""
     n = questions.n_objects
-    waiting = out // n**2
+    anchors = excluded // n**2
     if questions.kind == "closer":
-        times = np.bincount(asked[:, 0], minlength=n) + np.bincount(waiting, minlength=n)
+        times = np.bincount(answered[:, 0], minlength=n) + np.bincount(anchors, minlength=n)
     else:
-        times = np.bincount(asked.ravel(), minlength=n)
-        for part in (waiting, out // n % n, out % n):
+        times = np.bincount(answered.ravel(), minlength=n)
+        for part in (anchors, excluded // n % n, excluded % n):
             times += np.bincount(part, minlength=n)
-    silent = np.bincount(asked.ravel(), minlength=n) == 0
-    order = np.lexsort((rng.random(n), times, ~silent))
+    is_new = np.bincount(answered.ravel(), minlength=n) == 0
+    order = np.lexsort((rng.random(n), times, ~is_new))
     return order if questions.anchors is None else order[np.isin(order, questions.anchors)]
 
 
 def _questions_of(answers: Comparisons) -> NDArray[np.int64]:
-    """The questions that were answered: anchor, option, option. Two pairs without a common object are none of ours."""
+    """Return the answered questions (anchor, option, option), ignoring pairs of pairs without a common object."""
     rows = answers.rows.astype(np.int64)
     if rows.shape[1] == 3:
         return rows
@@ -256,47 +262,47 @@ def _questions_of(answers: Comparisons) -> NDArray[np.int64]:
     return np.concatenate([np.stack(question, axis=1)[same] for same, *question in shared])
 
 
-def _within(keys: NDArray[np.int64], ordered: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Which of the keys are among others that are in order."""
+def _are_among(keys: NDArray[np.int64], ordered: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Return which keys occur in a sorted array."""
     if not len(ordered):
         return np.zeros(keys.shape, bool)
     places = np.minimum(np.searchsorted(ordered, keys), len(ordered) - 1)
-    within: NDArray[np.bool_] = ordered[places] == keys
-    return within
+    are_equal: NDArray[np.bool_] = ordered[places] == keys
+    return are_equal
 
 
-# ---- what users give -------------------------------------------------------------------------------------------------
+# ---- Validation of arguments ----------------------------------------------------------------------------------------
 
 
-def _known(answers: Any, n_objects: int | None) -> tuple[Comparisons | None, int]:
-    """The answers, about as many objects as there are, and that number."""
+def _comparisons(answers: Any, n_objects: int | None) -> tuple[Comparisons | None, int]:
+    """Return the answers as comparisons of all objects, or None if there are none, and the number of objects."""
     if answers is None or (not isinstance(answers, Comparisons) and np.size(answers) == 0):
         if n_objects is None:
             raise ValueError("there are no answers yet; pass n_objects=, the number of objects")
         return None, whole("n_objects", n_objects, 3)
-    known = Comparisons.of(answers, unmentioned="ignore")
-    if n_objects is None or n_objects == known.n_objects:
-        return known, known.n_objects
-    if whole("n_objects", n_objects, 3) < known.n_objects or known.names is not None:
-        raise ValueError(f"n_objects is {n_objects}, but the answers are about {known.n_objects}; leave it out")
-    return dataclasses.replace(known, n_objects=n_objects), n_objects
+    comparisons = Comparisons.of(answers, unmentioned="ignore")
+    if n_objects is None or n_objects == comparisons.n_objects:
+        return comparisons, comparisons.n_objects
+    if whole("n_objects", n_objects, 3) < comparisons.n_objects or comparisons.names is not None:
+        raise ValueError(f"n_objects is {n_objects}, but the answers are about {comparisons.n_objects}; leave it out")
+    return comparisons.replace(n_objects=n_objects), n_objects
 
 
-def _numbers(about: Sequence[int] | None, n_objects: int) -> tuple[int, ...] | None:
-    """Objects to be asked about, checked."""
+def _object_numbers(about: Sequence[int] | None, n_objects: int) -> tuple[int, ...] | None:
+    """Check the numbers of the objects to ask about."""
     if about is None:
         return None
-    numbers = tuple(dict.fromkeys(whole("an object of about", one, 0) for one in about))
+    numbers = tuple(dict.fromkeys(whole("an object of about", number, 0) for number in about))
     if not numbers or max(numbers) >= n_objects or len(numbers) > n_objects - 2:
         raise ValueError(
-            f"about is {list(about)!r:.60}; it must be some of the numbers from 0 to {n_objects - 1}, and leave at "
-            "least two other objects (pass n_objects= if some have no answers yet)"
+            f"about is {list(about)!r:.60}; it must contain numbers from 0 to {n_objects - 1} and leave at least two "
+            "other objects (pass n_objects= if some have no answers yet)"
         )
     return numbers
 
 
-def _rows(exclude: Iterable[Sequence[int]], n_objects: int) -> NDArray[np.int64]:
-    """Questions as an array, checked."""
+def _question_rows(exclude: Iterable[Sequence[int]], n_objects: int) -> NDArray[np.int64]:
+    """Check the excluded questions and return them as an array."""
     listed = exclude if isinstance(exclude, np.ndarray) else list(exclude)
     if not len(listed):
         return np.zeros((0, 3), np.int64)
@@ -305,7 +311,7 @@ def _rows(exclude: Iterable[Sequence[int]], n_objects: int) -> NDArray[np.int64]
     except ValueError:
         rows = np.zeros(0)
     if rows.ndim != 2 or rows.shape[1] != 3 or not np.issubdtype(rows.dtype, np.integer):
-        raise ValueError(f"exclude is {exclude!r:.60}; it must be questions of three object numbers each")
+        raise ValueError(f"exclude is {exclude!r:.60}; it must contain questions of three object numbers each")
     for place in np.flatnonzero(((rows < 0) | (rows >= n_objects)).any(axis=1))[:1].tolist():
         raise ValueError(
             f"row {place} of exclude is {rows[place].tolist()}; objects have numbers from 0 to {n_objects - 1}"
@@ -316,12 +322,12 @@ def _rows(exclude: Iterable[Sequence[int]], n_objects: int) -> NDArray[np.int64]
 
 
 def _checked_maps(maps: ArrayLike, n_objects: int) -> Array:
-    found = np.ascontiguousarray(maps, dtype=np.float64)
-    if found.ndim != 3 or len(found) < 2 or found.shape[1] != n_objects:
+    stacked = np.ascontiguousarray(maps, dtype=np.float64)
+    if stacked.ndim != 3 or len(stacked) < 2 or stacked.shape[1] != n_objects:
         raise ValueError(
-            f"maps has shape {found.shape}; expected (n_maps, {n_objects}, n_dims) with at least two maps, "
+            f"maps has shape {stacked.shape}; expected (n_maps, {n_objects}, n_dims) with at least two maps, "
             "as in ct.replicate(answers).maps"
         )
-    if not np.isfinite(found).all():
-        raise ValueError("maps holds numbers that are not finite; fit them again")
-    return found
+    if not np.isfinite(stacked).all():
+        raise ValueError("maps contains numbers that are not finite; fit the maps again")
+    return stacked

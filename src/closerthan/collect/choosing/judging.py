@@ -11,7 +11,7 @@ from closerthan.collect.choosing.belief import LOSS
 from closerthan.collect.store.answers import chosen_answers
 from closerthan.collect.store.database import Store
 from closerthan.comparisons import Comparisons
-from closerthan.geometry import principal_axes
+from closerthan.geometry import principal_axes, procrustes_rotation
 from closerthan.metrics import error_interval
 from closerthan.people.quality import assess_people
 from closerthan.uncertainty.alignment import align
@@ -80,8 +80,7 @@ def plane(embedding: Array, before: list[list[float]] | None) -> Array:
     if before:
         common = min(len(before), len(embedding))
         now, then = ((one[:common] - one[:common].mean(axis=0)) for one in (embedding @ axes, np.array(before)))
-        left, _, right = np.linalg.svd(now.T @ then)
-        axes = axes @ left @ right
+        axes = axes @ procrustes_rotation(now.T @ then)[0]
     return axes
 
 

@@ -1,4 +1,4 @@
-"""Where new objects may be on a map of others: what questions about them are chosen by."""
+"""Possible positions of new objects on an existing map, by which questions about them are chosen."""
 
 from collections.abc import Sequence
 
@@ -17,7 +17,7 @@ N_MAPS = 32
 
 
 def others_of(answers: Comparisons, new: Sequence[int]) -> tuple[Comparisons, NDArray[np.int64]]:
-    """The answers that are about other objects alone, these numbered from 0 on; and their own numbers.
+    """Return the answers without the new objects, with the others renumbered from 0, and the original numbers.
 
     Examples
     --------
@@ -35,23 +35,25 @@ def others_of(answers: Comparisons, new: Sequence[int]) -> tuple[Comparisons, ND
 def possible_maps(
     answers: Comparisons, new: Sequence[int], embedding: Array, loss: Loss, rng: np.random.Generator
 ) -> Array:
-    """Maps on which the others are where ``embedding`` has them, and the new ones where they may be.
+    """Return maps with the other objects as in ``embedding`` and the new objects at possible positions.
 
-    That is anywhere on the map before anybody was asked, and then around the place that :func:`closerthan.place` finds.
+    Positions are drawn from a prior over the whole map or, for objects with answers, from the posterior that
+    :func:`closerthan.place` returns.
     """
     numbers = np.setdiff1d(np.arange(answers.n_objects), new)
     maps = np.empty((N_MAPS, answers.n_objects, embedding.shape[1]))
     maps[:, numbers] = embedding
-    anywhere = Prior.of_map(embedding, 1)
+    prior = Prior.of_map(embedding, 1)
     order = np.empty(answers.n_objects, np.int64)
-    for one in new:
-        about = answers.take((answers.rows == one).any(axis=1) & (np.isin(answers.rows, new).sum(axis=1) == 1))
-        mean, covariance = anywhere.means[0], anywhere.covariance
+    has_one = np.isin(answers.rows, new).sum(axis=1) == 1
+    for newcomer in new:
+        about = answers.take((answers.rows == newcomer).any(axis=1) & has_one)
+        mean, covariance = prior.means[0], prior.covariance
         if len(about):
-            order[numbers], order[one] = np.arange(len(numbers)), len(numbers)
+            order[numbers], order[newcomer] = np.arange(len(numbers)), len(numbers)
             rows = frozen(order[about.rows].astype(np.int32))
-            alone = about.replace(rows=rows, n_objects=len(numbers) + 1, names=None)
-            found = place(alone, embedding, loss=loss)
-            mean, covariance = found.places[0], found.covariances[0]
-        maps[:, one] = mean + rng.standard_normal((N_MAPS, len(mean))) @ np.linalg.cholesky(covariance).T
+            renumbered = about.replace(rows=rows, n_objects=len(numbers) + 1, names=None)
+            posterior = place(renumbered, embedding, loss=loss)
+            mean, covariance = posterior.places[0], posterior.covariances[0]
+        maps[:, newcomer] = mean + rng.standard_normal((N_MAPS, len(mean))) @ np.linalg.cholesky(covariance).T
     return maps

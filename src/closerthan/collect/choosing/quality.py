@@ -126,10 +126,10 @@ def _before_assessment(
     """Return verdict and reasons of a participant who is not part of an assessment yet."""
     if n_answers < FEW:
         return {"lapse": None, "verdict": "few", "reasons": ""}
-    share, usual = math.nan if left is None else left, 1 / study.options
+    fraction = math.nan if left is None else left
     n_sides = n_answers if left is not None and study.options == 2 else 0
-    reasons = signs_of_carelessness((checks[1], checks[0]), (share, n_sides), math.nan if fast is None else fast)
-    if study.options > 2 and left is not None and one_sided(left, n_answers, usual):
+    reasons = signs_of_carelessness((checks[1], checks[0]), (fraction, n_sides), math.nan if fast is None else fast)
+    if study.options > 2 and left is not None and one_sided(left, n_answers, 1 / study.options):
         reasons.append(f"{percent(left, 0)} in the first position")
     return {"lapse": None, "verdict": NOT_ASSESSED, "reasons": ", ".join(reasons)}
 

@@ -1,4 +1,4 @@
-"""The answers of a study as comparisons."""
+"""Conversion of stored answers into comparisons."""
 
 from collections.abc import Collection, Iterator
 from typing import Any
@@ -11,13 +11,14 @@ from closerthan.comparisons import Comparisons, Trials
 __all__ = ["about_objects", "comparisons_of"]
 
 about_objects = ("chosen", "random", "shared", "repeat")
-"""Kinds of question whose answers say something about the objects."""
+"""Kinds of questions whose answers carry information about the objects."""
 
 
 def comparisons_of(store: Store, kind: str, kinds: Collection[str] = about_objects) -> Comparisons | None:
-    """What people said, with who said it; None if nobody has said anything.
+    """Return all answers with their participants as comparisons, or None if there are no answers.
 
-    An odd one out says of each of the other two that it is closer to the other of them than to the odd one.
+    Choosing the odd one out gives two triplets: each of the other two objects is closer to the other one than to the
+    odd one.
     """
     n_objects = store.value("SELECT count(*) FROM objects")
     rows, answers, people, times, sides = [], [], [], [], []
@@ -41,17 +42,17 @@ def comparisons_of(store: Store, kind: str, kinds: Collection[str] = about_objec
 
 
 def chosen_answers(store: Store, kinds: Collection[str] = about_objects) -> Iterator[Any]:
-    """Questions with a choice, in the order in which they were answered."""
-    places = ", ".join("?" * len(kinds))
+    """Yield the questions that were answered with a choice, in the order of the answers."""
+    placeholders = ", ".join("?" * len(kinds))
     yield from store.rows(
         f"""SELECT questions.*, choice, rt_ms, at FROM questions JOIN answers ON question = id
-        WHERE said = 'choice' AND kind IN ({places}) ORDER BY at, id""",
+        WHERE said = 'choice' AND kind IN ({placeholders}) ORDER BY at, id""",
         *kinds,
     )
 
 
 def triplets(kind: str, objects: tuple[int, int, int], choice: int) -> list[tuple[int, int, int]]:
-    """What an answer says: rows (anchor, near, far).
+    """Return the triplets (anchor, near, far) that an answer implies.
 
     Examples
     --------
@@ -61,5 +62,5 @@ def triplets(kind: str, objects: tuple[int, int, int], choice: int) -> list[tupl
     if kind == "closer":
         return [(objects[0], objects[1 + choice], objects[2 - choice])]
     odd = objects[choice]
-    one, other = (objects[place] for place in range(3) if place != choice)
-    return [(one, other, odd), (other, one, odd)]
+    first, second = (objects[place] for place in range(3) if place != choice)
+    return [(first, second, odd), (second, first, odd)]

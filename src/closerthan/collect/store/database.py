@@ -1,4 +1,4 @@
-"""The file of a study: SQLite, in which an acknowledged answer survives a power cut."""
+"""The SQLite database of a study, in which every acknowledged answer survives a power failure."""
 
 import contextlib
 import os
@@ -7,18 +7,18 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, Self
 
-from closerthan.collect.store.schema import migrate
+from closerthan.collect.store.schema import MIGRATIONS, migrate
 from closerthan.operating_system import make_private
 from closerthan.saving import whole_file
 
 __all__ = ["FILE", "Store"]
 
 FILE = "answers.sqlite"
-PATIENCE = 10.0  # seconds to wait for another process that is writing
+PATIENCE = 10.0  # seconds to wait while another process is writing
 
 
 class Store:
-    """One connection to the file of a study, for one thread at a time.
+    """A connection to the database of a study, for use by one thread at a time.
 
     Examples
     --------
@@ -28,24 +28,27 @@ class Store:
     {'ant': 0, 'bee': 1, 'cat': 2}
     """
 
-    def __init__(self, path: str | os.PathLike[str], *, create: bool = True) -> None:
+    def __init__(
+        self, path: str | os.PathLike[str], *, create: bool = True, migrations: Sequence[str] = MIGRATIONS
+    ) -> None:
         self.path = Path(path)
         if not create and not self.path.exists():
             raise ValueError(
-                f"{self.path} is not there: nobody has been asked yet; start with: "
+                f"{self.path} does not exist, so there are no answers yet; start the study with: "
                 f"closerthan collect serve {self.path.parent}"
             )
         is_new = not self.path.exists()
-        with _in_words(self.path):
+        with _explained(self.path):
             self._connection = sqlite3.connect(
                 self.path, timeout=PATIENCE, isolation_level=None, check_same_thread=False
             )
         self._connection.row_factory = sqlite3.Row
         with self.closed_on_error():
-            if is_new and os.name == "posix":
-                self.path.chmod(0o600)
-            migrate(self._connection, self.path)
-            # FULL: with NORMAL, a power cut may take answers that were acknowledged. What is forgotten is overwritten.
+            if is_new:
+                make_private(self.path)
+            migrate(self._connection, self.path, migrations)
+            # With synchronous = NORMAL, a power failure could lose acknowledged answers. secure_delete overwrites the
+            # data of participants who are deleted.
             for setting in ("journal_mode = WAL", "synchronous = FULL", "foreign_keys = ON", "secure_delete = ON"):
                 self._connection.execute(f"PRAGMA {setting}")
 
@@ -55,14 +58,14 @@ class Store:
     def __exit__(self, _: object, error: BaseException | None, *__: object) -> None:
         self.close()
         if isinstance(error, sqlite3.DatabaseError):
-            with _in_words(self.path):
+            with _explained(self.path):
                 raise error
 
     @contextlib.contextmanager
     def closed_on_error(self) -> Iterator[None]:
-        """The file is closed if what is done inside fails."""
+        """Close the file if the block raises an exception."""
         try:
-            with _in_words(self.path):
+            with _explained(self.path):
                 yield
         except BaseException:
             self.close()
@@ -74,7 +77,7 @@ class Store:
 
     @contextlib.contextmanager
     def writing(self) -> Iterator[None]:
-        """All that is written inside is there afterwards, or none of it."""
+        """Run the block in a write transaction, which is rolled back if the block raises an exception."""
         self._connection.execute("BEGIN IMMEDIATE")
         try:
             yield
@@ -85,7 +88,7 @@ class Store:
 
     @contextlib.contextmanager
     def reading(self) -> Iterator[None]:
-        """All that is read inside is of the same moment."""
+        """Run the block in a read transaction, so that all queries see the same state."""
         self._connection.execute("BEGIN")
         try:
             yield
@@ -93,82 +96,81 @@ class Store:
             self._connection.execute("ROLLBACK")
 
     def rows(self, query: str, *values: Any) -> list[sqlite3.Row]:
-        """All rows of a query."""
+        """Return all rows of a query."""
         return self._connection.execute(query, values).fetchall()
 
     def row(self, query: str, *values: Any) -> sqlite3.Row | None:
-        """The first row of a query, if there is one."""
-        found: sqlite3.Row | None = self._connection.execute(query, values).fetchone()
-        return found
+        """Return the first row of a query, or None."""
+        row: sqlite3.Row | None = self._connection.execute(query, values).fetchone()
+        return row
 
     def value(self, query: str, *values: Any) -> Any:
-        """The first value of the first row; None if there is no row."""
-        found = self.row(query, *values)
-        return None if found is None else found[0]
+        """Return the first value of the first row, or None if there is no row."""
+        row = self.row(query, *values)
+        return None if row is None else row[0]
 
     def insert(self, table: str, **values: Any) -> int:
-        """Add a row, and say its number."""
-        columns, places = ", ".join(values), ", ".join("?" * len(values))
-        done = self._connection.execute(f"INSERT INTO {table} ({columns}) VALUES ({places})", tuple(values.values()))
-        return done.lastrowid or 0
+        """Insert a row and return its number."""
+        columns, placeholders = ", ".join(values), ", ".join("?" * len(values))
+        statement = f"INSERT INTO {table} ({columns}) VALUES ({placeholders})"
+        return self._connection.execute(statement, tuple(values.values())).lastrowid or 0
 
     def change(self, query: str, *values: Any) -> int:
-        """Run a statement that writes, and say how many rows it changed."""
+        """Run a statement that writes, and return the number of changed rows."""
         return self._connection.execute(query, values).rowcount
 
     def name_objects(self, names: Sequence[str]) -> dict[str, int]:
-        """The number of each object: a name keeps the number that it had, and one that is gone is not shown again."""
+        """Return the number of each object; names keep their numbers, and missing objects are no longer shown."""
         with self.writing():
-            known = {row["name"]: row["number"] for row in self.rows("SELECT number, name FROM objects")}
+            numbers = {row["name"]: row["number"] for row in self.rows("SELECT number, name FROM objects")}
             for name in names:
-                if name not in known:
-                    number = len(known)
-                    self.insert("objects", number=number, name=name)
-                    known[name] = number
+                if name not in numbers:
+                    numbers[name] = len(numbers)
+                    self.insert("objects", number=numbers[name], name=name)
             self.change("UPDATE objects SET shown = 0")
             for name in names:
                 self.change("UPDATE objects SET shown = 1 WHERE name = ?", name)
-        return {name: known[name] for name in names}
+        return {name: numbers[name] for name in names}
 
     def tidy(self) -> None:
-        """Move everything from the journal to the file, so that nothing forgotten is left in the journal."""
+        """Move the journal into the file, so that the journal contains no deleted data."""
         self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
     def backup(self, path: str | Path) -> None:
-        """Copy the file while it is in use; the copy appears whole or not at all."""
+        """Copy the file while it is in use. The copy is written atomically."""
         with whole_file(path) as file:
             copy = sqlite3.connect(file.name)
             try:
                 self._connection.backup(copy)
-                copy.execute("PRAGMA journal_mode = DELETE")  # one file, without a journal beside it
-                (found,) = copy.execute("PRAGMA quick_check(1)").fetchone()
-                if found != "ok":
-                    raise sqlite3.DatabaseError(found)
+                copy.execute("PRAGMA journal_mode = DELETE")  # a single file without a journal
+                (problem,) = copy.execute("PRAGMA quick_check(1)").fetchone()
+                if problem != "ok":
+                    raise sqlite3.DatabaseError(problem)
             finally:
                 copy.close()
             make_private(file.name)
 
 
 @contextlib.contextmanager
-def _in_words(path: Path) -> Iterator[None]:
-    """What SQLite cannot do with a file, with the way out; a fault of ours stays what it is."""
+def _explained(path: Path) -> Iterator[None]:
+    """Turn SQLite errors about the file into a ValueError that names a remedy; let programming errors pass."""
     try:
         yield
     except sqlite3.DatabaseError as error:
         if type(error) not in (sqlite3.DatabaseError, sqlite3.OperationalError):
             raise
-        said = str(error)
-        way_out = next((way for sign, way in _WAYS_OUT.items() if sign in said), None)
-        if way_out is None and type(error) is sqlite3.OperationalError:
+        message = str(error)
+        remedy = next((remedy for part, remedy in _REMEDIES.items() if part in message), None)
+        if remedy is None and type(error) is sqlite3.OperationalError:
             raise
-        raise ValueError(f"{path} cannot be used ({said}); {way_out or _DAMAGED}") from None
+        raise ValueError(f"{path} cannot be used ({message}); {remedy or _DAMAGED}") from None
 
 
-_DAMAGED = "it is damaged: keep a copy, and put the latest backup in its place"
-_WAYS_OUT = {
-    "readonly": "copy the study to a folder that you may write to",
-    "unable to open": "it must be a file in a folder that you may write to",
-    "locked": "another program holds it: close that first",
-    "full": "make room on the disk",
-    "disk I/O": "is the disk full, or gone?",
+_DAMAGED = "it is damaged: keep a copy, and replace it with the latest backup"
+_REMEDIES = {
+    "readonly": "copy the study to a folder with write permission",
+    "unable to open": "it must be a file in a folder with write permission",
+    "locked": "another program is using it: close that program first",
+    "full": "free some space on the disk",
+    "disk I/O": "check whether the disk is full or disconnected",
 }

@@ -1,4 +1,4 @@
-"""Taking things out of a study: answers as a CSV file for ``closerthan fit``, the map, everything; forgetting."""
+"""Exports of a study (answers for ``closerthan fit``, the map, a ZIP archive) and the deletion of participants."""
 
 import csv
 import io
@@ -22,22 +22,33 @@ _SIDES = ("left", "right")
 def answer_lines(
     store: Store, study: Study, access: Access, *, everything: bool = False, identities: bool = False
 ) -> Iterator[str]:
-    """The lines of answers.csv.
+    """Yield the lines of answers.csv.
 
     Parameters
     ----------
     everything
-        Practice, skipped questions and ties too; ``closerthan fit`` has no use for them. (It leaves checks out by their
-        kind.)
+        Whether to include practice questions, skipped questions and ties, which ``closerthan fit`` does not use. Checks
+        are always included; ``closerthan fit`` ignores them because of their kind.
     identities
-        The recruiter's ids instead of their keyed hashes.
+        Whether to write the recruiter's ids instead of their keyed hashes.
     """
     names = {row["number"]: row["name"] for row in store.rows("SELECT number, name FROM objects")}
-    asked = ("anchor", "near", "far", "near_side") if study.kind == "closer" else ("item_1", "item_2", "item_3", "odd")
-    more = ("left", "right", "said") if study.kind == "closer" and everything else ("said",) if everything else ()
-    yield _line(
-        ["participant", *asked, "rt_ms", "kind", "place", *more, "repeats_place", "score", "map", "probability", "time"]
-    )
+    is_closer = study.kind == "closer"
+    question_columns = ("anchor", "near", "far", "near_side") if is_closer else ("item_1", "item_2", "item_3", "odd")
+    extra_columns = (("left", "right", "said") if is_closer else ("said",)) if everything else ()
+    yield _line([
+        "participant",
+        *question_columns,
+        "rt_ms",
+        "kind",
+        "place",
+        *extra_columns,
+        "repeats_place",
+        "score",
+        "map",
+        "probability",
+        "time",
+    ])  # fmt: skip
     rows = store.rows(
         """SELECT questions.*, said, choice, rt_ms, at, value AS person,
         (SELECT place FROM questions AS earlier WHERE earlier.id = questions.repeats) AS repeats_place
@@ -50,15 +61,15 @@ def answer_lines(
             continue
         person = row["person"] if identities and row["person"] else access.pseudonym(row["participant"], row["person"])
         objects = [names[row[column]] for column in ("first", "second", "third")]
-        shown = [*objects[1:], row["said"]] if study.kind == "closer" else [row["said"]]
+        extra = [*objects[1:], row["said"]] if is_closer else [row["said"]]
         time = datetime.fromtimestamp(row["at"], UTC).isoformat(timespec="milliseconds")
         yield _line([
             person,
-            *_said(study.kind, objects, row["choice"]),
+            *_answer_cells(study.kind, objects, row["choice"]),
             row["rt_ms"],
             row["kind"],
             row["place"],
-            *(shown if everything else ()),
+            *(extra if everything else ()),
             row["repeats_place"],
             row["score"],
             row["map"],
@@ -67,7 +78,7 @@ def answer_lines(
         ])  # fmt: skip
 
 
-def _said(kind: str, objects: list[str], choice: int | None) -> list[Any]:
+def _answer_cells(kind: str, objects: list[str], choice: int | None) -> list[Any]:
     if kind == "odd":
         return [*objects, "" if choice is None else objects[choice]]
     if choice is None:
@@ -76,7 +87,7 @@ def _said(kind: str, objects: list[str], choice: int | None) -> list[Any]:
 
 
 def map_lines(store: Store) -> Iterator[str]:
-    """The lines of map.csv: the latest map, as ``closerthan predict`` reads it; nothing but titles if there is none."""
+    """Yield the lines of map.csv: the latest map for ``closerthan predict``, or only the header if there is none."""
     places = json.loads(store.value("SELECT places FROM maps ORDER BY version DESC LIMIT 1") or "[]")
     names = [row["name"] for row in store.rows("SELECT name FROM objects ORDER BY number")]
     yield _line(["name", *(f"x{number + 1}" for number in range(len(places[0]) if places else 2))])
@@ -85,38 +96,41 @@ def map_lines(store: Store) -> Iterator[str]:
 
 
 def write_study(store: Store, study: Study, access: Access, path: Path) -> None:
-    """Write the whole study as one .zip: study.toml, what was shown, answers, map and a backup; no secrets."""
+    """Write the whole study, without its secrets, as a ZIP archive: study.toml, stimuli, answers, map and a backup."""
     with tempfile.TemporaryDirectory() as folder, zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
         copy = Path(folder) / FILE
         store.backup(copy)
         archive.write(copy, FILE)
         for name in ("study.toml", "objects.csv"):
             archive.write(study.folder / name, name)
-        for one in study.objects:
-            if one.file is not None:
-                archive.write(one.file, one.file.relative_to(study.folder).as_posix(), zipfile.ZIP_STORED)
+        for stimulus in study.objects:
+            if stimulus.file is not None:
+                name = stimulus.file.relative_to(study.folder).as_posix()
+                archive.write(stimulus.file, name, zipfile.ZIP_STORED)
         archive.writestr("answers.csv", "".join(answer_lines(store, study, access)))
         archive.writestr("all-answers.csv", "".join(answer_lines(store, study, access, everything=True)))
         archive.writestr("map.csv", "".join(map_lines(store)))
 
 
 def forget(store: Store, access: Access, person: str) -> int:
-    """Delete a person and all his answers, and say how many there were.
+    """Delete a person with all answers, and return the number of these answers.
 
-    ``person`` is a recruiter's id, or a name of the exported table.
+    ``person`` is the recruiter's id or the name in the exported answers.
     """
     rows = store.rows(
         """SELECT number, value AS person FROM participants
         LEFT JOIN identities ON participant = number AND role = 'person'"""
     )
-    found = [row["number"] for row in rows if person in (row["person"], access.pseudonym(row["number"], row["person"]))]
-    if not found:
+    numbers = [
+        row["number"] for row in rows if person in (row["person"], access.pseudonym(row["number"], row["person"]))
+    ]
+    if not numbers:
         raise ValueError(
-            f"nobody is called {person!r}; give the id of the recruiter, or the name in the column participant of the "
-            "exported answers"
+            f"there is no participant {person!r}; pass the recruiter's id, or the name in the column participant of "
+            "the exported answers"
         )
     with store.writing():
-        (number,) = found
+        (number,) = numbers
         answers = store.value(
             "SELECT count(*) FROM answers JOIN questions ON question = id WHERE participant = ?", number
         )

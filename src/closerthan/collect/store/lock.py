@@ -1,28 +1,28 @@
-"""One server per study: a second one refuses to start."""
+"""A lock that allows only one server per study."""
 
 import contextlib
 import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
 
-__all__ = ["AlreadyServedError", "alone"]
+__all__ = ["AlreadyServedError", "study_lock"]
 
 
 class AlreadyServedError(ValueError):
-    """Another process serves the same study."""
+    """Another process is serving the same study."""
 
 
 @contextlib.contextmanager
-def alone(folder: Path) -> Iterator[None]:
-    """Be the only one, until the end of the block or of the process: the system frees the lock even after a kill."""
-    # A lock of SQLite works on every system, which those of the standard library do not.
+def study_lock(folder: Path) -> Iterator[None]:
+    """Hold the lock until the end of the block; the operating system releases it even if the process is killed."""
+    # SQLite's locks work on every operating system, unlike those of the standard library.
     connection = sqlite3.connect(folder / ".serving.sqlite", timeout=0, isolation_level=None)
     try:
         try:
             connection.execute("BEGIN EXCLUSIVE")
         except sqlite3.OperationalError:
             raise AlreadyServedError(
-                f"{folder} is being served already; stop that server first (Ctrl-C where it was started)"
+                f"{folder} is already being served; stop that server first (Ctrl-C in its terminal)"
             ) from None
         yield
     finally:

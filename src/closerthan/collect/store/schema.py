@@ -1,12 +1,13 @@
-"""The tables of a study's file, and how a file of an older version becomes one of today's."""
+"""The tables of a study's database, and the migration of older files."""
 
 import sqlite3
+from collections.abc import Sequence
 
 __all__ = ["APPLICATION", "MIGRATIONS", "NewerFileError", "migrate"]
 
 APPLICATION = 0x436C5468  # "ClTh": marks the file as ours
 
-# A script per version; a file of version n has seen the first n of them. What was released is never changed.
+# One script per version; a file of version n has run the first n of them. Released scripts are never changed.
 _FIRST = """
 CREATE TABLE about (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE objects (number INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, shown INTEGER NOT NULL DEFAULT 1);
@@ -91,11 +92,11 @@ MIGRATIONS = (_FIRST, _JUDGED_MAPS)
 
 
 class NewerFileError(ValueError):
-    """The file was written by a later version of the program."""
+    """The file was written by a newer version of the program."""
 
 
-def migrate(connection: sqlite3.Connection, path: object) -> None:
-    """Bring a file to today's version, in one step that happens whole or not at all.
+def migrate(connection: sqlite3.Connection, path: object, migrations: Sequence[str] = MIGRATIONS) -> None:
+    """Bring a file to the current version in one transaction.
 
     Examples
     --------
@@ -105,12 +106,13 @@ def migrate(connection: sqlite3.Connection, path: object) -> None:
     ...     connection.execute("PRAGMA user_version").fetchone() == (len(MIGRATIONS),)
     True
     """
-    if _version(connection, path) == len(MIGRATIONS):
+    if _version(connection, path, len(migrations)) == len(migrations):
         return
     connection.execute("BEGIN IMMEDIATE")
     try:
-        # Looked at again: another process may have been faster.
-        for number, script in enumerate(MIGRATIONS[_version(connection, path) :], _version(connection, path) + 1):
+        # The version is read again, because another process may have migrated the file in the meantime.
+        version = _version(connection, path, len(migrations))
+        for number, script in enumerate(migrations[version:], version + 1):
             for statement in _statements(script):
                 connection.execute(statement)
             connection.execute(f"PRAGMA user_version = {number}")
@@ -121,27 +123,29 @@ def migrate(connection: sqlite3.Connection, path: object) -> None:
         raise
 
 
-def _version(connection: sqlite3.Connection, path: object) -> int:
+def _version(connection: sqlite3.Connection, path: object, newest: int) -> int:
     try:
         (version,) = connection.execute("PRAGMA user_version").fetchone()
         (application,) = connection.execute("PRAGMA application_id").fetchone()
         (tables,) = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
-    except sqlite3.OperationalError:  # the file may be ours
+    except sqlite3.OperationalError:  # locked or unreadable, but possibly a study
         raise
     except sqlite3.DatabaseError as error:
-        raise ValueError(f"{path} is not a file of answers ({error}); move it away, or restore a backup") from None
-    if version > len(MIGRATIONS):
+        raise ValueError(
+            f"{path} is not a study's database ({error}); move it elsewhere, or restore a backup"
+        ) from None
+    if version > newest:
         raise NewerFileError(
-            f"{path} has version {version}, and this program knows versions up to {len(MIGRATIONS)}; "
+            f"{path} has version {version}, but this program supports only versions up to {newest}; "
             "use the newer closerthan that wrote it: pip install --upgrade closerthan"
         )
     if tables and application != APPLICATION:
-        raise ValueError(f"{path} is a database of another program; move it away")
+        raise ValueError(f"{path} is a database of another program; move it elsewhere")
     return int(version)
 
 
 def _statements(script: str) -> list[str]:
-    """The statements of a script: executescript would commit before it begins."""
+    """Split a script into statements, because ``executescript`` would commit the transaction first."""
     statements, current = [], ""
     for line in script.splitlines(keepends=True):
         current += line

@@ -1,4 +1,4 @@
-"""A study: what study.toml says, checked once; a mistake is named with its line and the way out."""
+"""The description of a study, read from study.toml; errors name the line and a remedy."""
 
 import difflib
 import hashlib
@@ -19,12 +19,12 @@ __all__ = ["KINDS", "SETTINGS", "Codes", "Shares", "Study", "read_study"]
 
 FILE = "study.toml"
 KINDS = ("closer", "odd")
-"""Which of two is closer to the anchor; which of three is the odd one out."""
+"""The kinds of questions: which of two objects is closer to the anchor, and which of three is the odd one out."""
 
 
 @dataclass(frozen=True)
 class Shares:
-    """How many of a person's questions are of which kind; the rest is chosen."""
+    """Fractions of a participant's questions by kind; the remaining questions are chosen by expected information."""
 
     random: float = 0.15
     shared: float = 0.05
@@ -34,7 +34,7 @@ class Shares:
 
 @dataclass(frozen=True)
 class Codes:
-    """What the recruiter is told at the end."""
+    """Completion codes, which tell the recruiter how a participant ended."""
 
     complete: str = ""
     no_consent: str = ""
@@ -43,22 +43,22 @@ class Codes:
 
 @dataclass(frozen=True)
 class Study:
-    """What participants are asked.
+    """A study: its texts, objects, kinds of questions and recruiter.
 
     Attributes
     ----------
     objects
-        What is shown; on the server, an object's number is what the file of answers gave to its name.
+        The stimuli. The database assigns a number to each name.
     kind
-        "closer": which of two is more like the anchor; "odd": which of three is the odd one out.
+        "closer": which of two objects is more similar to the anchor; "odd": which of three is the odd one out.
     number, practice
-        Questions per person, and practice questions before them.
+        The numbers of questions and of preceding practice questions per participant.
     pause_ms
-        How long the page is blank between two questions.
+        The duration of the blank page between two questions, in milliseconds.
     checks_wrong
-        The largest share of check questions that may be wrong.
+        The largest fraction of check questions that a participant may answer wrongly.
     dimensions
-        Of the map.
+        The dimension of the map.
     """
 
     folder: Path
@@ -84,28 +84,28 @@ class Study:
 
     @property
     def options(self) -> int:
-        """How many buttons a question has."""
+        """The number of options of a question."""
         return 2 if self.kind == "closer" else 3
 
     @cached_property
     def consent_version(self) -> str:
-        """Changes whenever the text that people agree to does."""
+        """A hash of the consent text, which changes with the text."""
         return hashlib.sha256(self.consent.encode()).hexdigest()[:12]
 
     @cached_property
     def texts(self) -> dict[str, str]:
-        """What is written on the buttons."""
+        """The texts of the buttons and messages."""
         return {**TEXTS[self.language], **self.buttons}
 
     def count_of(self, kind: str) -> int:
-        """How many of a person's questions are of a kind."""
+        """Return the number of questions of a kind per participant."""
         if kind == "chosen":
             return self.number - sum(self.count_of(other) for other in ("random", "shared", "repeat", "check"))
-        share: float = getattr(self.shares, kind)
-        return round(share * self.number)
+        fraction: float = getattr(self.shares, kind)
+        return round(fraction * self.number)
 
     def ending(self, state: str) -> str:
-        """The code for a way in which somebody ended."""
+        """Return the completion code for the final state of a participant."""
         return {
             "complete": self.codes.complete,
             "failed": self.codes.checks_failed,
@@ -114,7 +114,7 @@ class Study:
 
 
 class _Setting(NamedTuple):
-    """What a value must be: its type, and a rule in words with the check of it."""
+    """The type of a value, and a rule that it must satisfy, as text and as a function."""
 
     type: type
     rule: str = ""
@@ -130,7 +130,7 @@ def _one_of(*names: str) -> _Setting:
 
 
 _TEXT = _Setting(str, "a text that is not empty", lambda value: bool(value.strip()))
-_SHARE = _between(float, 0, 1)
+_FRACTION = _between(float, 0, 1)
 
 SETTINGS: Mapping[str, Mapping[str, _Setting]] = {
     "": {"title": _TEXT, "language": _one_of(*TEXTS)},
@@ -146,14 +146,14 @@ SETTINGS: Mapping[str, Mapping[str, _Setting]] = {
         "tie": _Setting(bool),
         "keys": _Setting(bool),
     },
-    "shares": dict.fromkeys(("random", "shared", "repeat", "check"), _SHARE),
-    "checks": {"most_wrong": _SHARE},
+    "shares": dict.fromkeys(("random", "shared", "repeat", "check"), _FRACTION),
+    "checks": {"most_wrong": _FRACTION},
     "map": {"dimensions": _between(int, 1, 20)},
     "recruiter": {
         "name": _one_of(*RECRUITERS),
         "redirect": _Setting(
             str,
-            "an address that begins with https://, or empty",
+            "an address that starts with https://, or empty",
             lambda value: not value or value.startswith("https://"),
         ),
         "parameters": _Setting(dict),
@@ -161,7 +161,7 @@ SETTINGS: Mapping[str, Mapping[str, _Setting]] = {
     "codes": dict.fromkeys(("complete", "no_consent", "checks_failed"), _Setting(str)),
     "buttons": dict.fromkeys(TEXTS["en"], _TEXT),
 }
-"""Every section of study.toml, and what may stand in it."""
+"""The sections of study.toml and their settings."""
 
 _TYPES = {str: 'a text in quotes, as in "..."', int: "a whole number", float: "a number", bool: "true or false",
           dict: "a section"}  # fmt: skip
@@ -169,22 +169,24 @@ _REQUIRED = (("", "title"), ("consent", "text"), ("instructions", "text"), ("que
 
 
 def read_study(folder: str | Path) -> Study:
-    """The study in a folder."""
+    """Read the study in a folder."""
     folder = Path(folder)
     path = folder / FILE
     if not path.is_file():
-        raise ValueError(f"{folder} has no {FILE}; make a study with: closerthan collect new {folder} --objects FOLDER")
+        raise ValueError(
+            f"{folder} has no {FILE}; create a study with: closerthan collect new {folder} --objects FOLDER"
+        )
     content = path.read_bytes()
     try:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = content[: error.start].count(b"\n") + 1
-        raise ValueError(f"{path}, line {line}: it is not in UTF-8; save it in that encoding") from None
+        raise ValueError(f"{path}, line {line}: the file is not in UTF-8; save it in that encoding") from None
     try:
-        given = tomllib.loads(text)
+        values = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        raise ValueError(f"{path}{_in_words(error)}") from None
-    document = _Document(path, text, given)
+        raise ValueError(f"{path}{_explained(error)}") from None
+    document = _Document(path, text, values)
     document.check()
     value = document.value
     recruiter = RECRUITERS[value("recruiter", "name", "none")]
@@ -205,23 +207,23 @@ def read_study(folder: str | Path) -> Study:
         checks_wrong=value("checks", "most_wrong", Study.checks_wrong),
         dimensions=value("map", "dimensions", Study.dimensions),
         language=value("", "language", Study.language),
-        shares=Shares(**given.get("shares", {})),
+        shares=Shares(**values.get("shares", {})),
         recruiter=Recruiter(
             value("recruiter", "parameters", recruiter.parameters),
             value("recruiter", "redirect", recruiter.redirect) or recruiter.redirect,
             recruiter.frames,
         ),
-        codes=Codes(**given.get("codes", {})),
-        buttons=given.get("buttons", {}),
+        codes=Codes(**values.get("codes", {})),
+        buttons=values.get("buttons", {}),
     )
-    _check_together(study, document)
+    _check_combinations(study, document)
     return study
 
 
-def _check_together(study: Study, document: "_Document") -> None:
-    """What only several values together can get wrong."""
+def _check_combinations(study: Study, document: "_Document") -> None:
+    """Check rules that involve several values."""
     if study.count_of("chosen") < 0:
-        raise document.problem("shares", "random", "the shares together are more than 1; lower some of them")
+        raise document.problem("shares", "random", "the sum of the shares is larger than 1; lower some of them")
     n = len(study.objects)
     possible = n * math.comb(n - 1, 2) if study.kind == "closer" else math.comb(n, 3)
     needed = study.number - study.count_of("check") + (study.practice > 0)
@@ -229,52 +231,59 @@ def _check_together(study: Study, document: "_Document") -> None:
         raise document.problem(
             "question",
             "number",
-            f"{study.number} questions per person need {needed} different ones, and {n} objects make {possible}; "
+            f"{study.number} questions per person require {needed} different ones, but {n} objects make {possible}; "
             "lower number, or add objects",
         )
     if study.dimensions >= n:
         raise document.problem(
-            "map", "dimensions", f"dimensions is {study.dimensions}, and there are {n} objects; two or three are usual"
+            "map",
+            "dimensions",
+            f"dimensions is {study.dimensions}, but there are only {n} objects; two or three are usual",
         )
     if study.count_of("repeat") > study.count_of("chosen") + study.count_of("random"):
-        raise document.problem("shares", "repeat", "more questions are repeated than there are to repeat; lower it")
+        raise document.problem("shares", "repeat", "there are fewer questions than repeats of them; lower repeat")
     for role, parameter in study.recruiter.parameters.items():
         if not isinstance(parameter, str) or not parameter:
             raise document.problem(
-                "recruiter.parameters", role, f'the name of a parameter is a text, as in {role} = "PROLIFIC_PID"'
+                "recruiter.parameters", role, f'the name of a parameter must be a text, as in {role} = "PROLIFIC_PID"'
             )
     unknown = set(re.findall(r"\{(\w*)\}", study.recruiter.redirect)) - {"code", *study.recruiter.parameters}
     if unknown:
-        known = ", ".join(f"{{{name}}}" for name in ("code", *study.recruiter.parameters))
-        raise document.problem("recruiter", "redirect", f"{{{unknown.pop()}}} is not known; known are {known}")
+        allowed = ", ".join(f"{{{name}}}" for name in ("code", *study.recruiter.parameters))
+        raise document.problem("recruiter", "redirect", f"{{{unknown.pop()}}} is unknown; use one of {allowed}")
 
 
 class _Document:
-    """study.toml as it was read, which knows on which line a value stands."""
+    """The values of study.toml with their line numbers."""
 
-    def __init__(self, path: Path, text: str, given: Mapping[str, Any]) -> None:
-        self._path, self._given, self._lines = path, given, _lines_of_keys(text)
+    def __init__(self, path: Path, text: str, values: Mapping[str, Any]) -> None:
+        self._path, self._values, self._lines = path, values, _lines_of_keys(text)
 
     def value(self, section: str, name: str, default: Any = None) -> Any:
-        part = self._given if not section else self._given.get(section, {})
-        return part.get(name, default)
+        """Return a value, or its default if it is missing."""
+        settings = self._values if not section else self._values.get(section, {})
+        return settings.get(name, default)
 
-    def problem(self, section: str, name: str, what: str) -> ValueError:
+    def problem(self, section: str, name: str, message: str) -> ValueError:
+        """Return an error that names the file and the line."""
         outer, _, inner = section.rpartition(".")
         places = ((section, name), (f"{section}.{name}", ""), (section, ""), (outer, inner))
         line = next((self._lines[place] for place in places if place in self._lines), None)
         place = f", line {line}" if line else ""
-        return ValueError(f"{self._path}{place}: {what}")
+        return ValueError(f"{self._path}{place}: {message}")
 
     def check(self) -> None:
-        for name, value in self._given.items():
+        """Check the names, types and ranges of all values."""
+        for name, value in self._values.items():
             if name in SETTINGS and name and not isinstance(value, dict):
-                raise self.problem(name, "", f"{name} is a section; write [{name}] on a line of its own")
+                raise self.problem(name, "", f"{name} must be a section; write [{name}] on a line of its own")
             if isinstance(value, dict) and name in SETTINGS and name:
-                for key, one in value.items():
-                    self._check_value(name, key, one)
+                for key, setting in value.items():
+                    self._check_value(name, key, setting)
             elif isinstance(value, dict):
-                raise self.problem(name, "", f"[{name}] is not known{_meant(name, [s for s in SETTINGS if s])}")
+                raise self.problem(
+                    name, "", f"the section [{name}] is unknown{_suggestion(name, [s for s in SETTINGS if s])}"
+                )
             else:
                 self._check_value("", name, value)
         for section, name in _REQUIRED:
@@ -283,47 +292,47 @@ class _Document:
                 raise self.problem(section, "", f'{name} is missing{where}; write {name} = "..."')
 
     def _check_value(self, section: str, name: str, value: Any) -> None:
-        known = SETTINGS[section]
-        if name not in known:
+        settings = SETTINGS[section]
+        if name not in settings:
             where = f" in [{section}]" if section else ""
-            raise self.problem(section, name, f"{name} is not known{where}{_meant(name, list(known))}")
-        setting = known[name]
+            raise self.problem(section, name, f"{name} is unknown{where}{_suggestion(name, list(settings))}")
+        setting = settings[name]
         fits = isinstance(value, setting.type) or (setting.type is float and isinstance(value, int))
         if not fits or (isinstance(value, bool) and setting.type is not bool):
-            raise self.problem(section, name, f"{name} is {_shown(value)}; it must be {_TYPES[setting.type]}")
+            raise self.problem(section, name, f"{name} is {_as_toml(value)}; it must be {_TYPES[setting.type]}")
         if setting.holds is not None and not setting.holds(value):
-            raise self.problem(section, name, f"{name} is {_shown(value)}; it must be {setting.rule}")
+            raise self.problem(section, name, f"{name} is {_as_toml(value)}; it must be {setting.rule}")
 
 
-def _shown(value: Any) -> str:
+def _as_toml(value: Any) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     return f'"{value}"' if isinstance(value, str) else str(value)
 
 
-def _meant(name: str, known: list[str]) -> str:
-    close = difflib.get_close_matches(name, known, 1)
-    return f"; did you mean {close[0]}?" if close else f"; known are {', '.join(known)}"
+def _suggestion(name: str, allowed: list[str]) -> str:
+    close = difflib.get_close_matches(name, allowed, 1)
+    return f"; did you mean {close[0]}?" if close else f"; use one of {', '.join(allowed)}"
 
 
-def _in_words(error: tomllib.TOMLDecodeError) -> str:
-    found = re.fullmatch(r"(.*) \(at line (\d+), column (\d+)\)", str(error))
-    if found is None:
-        return f": it cannot be read ({error}); is a quote left open?"
-    what, line, column = found.groups()
-    if "overwrite" in what or "twice" in what:
-        return f", line {line}: the name is there twice; keep one of them"
-    if "Illegal character" in what:
-        return f", line {line}: a quote is left open, or a sign is not allowed ({what})"
+def _explained(error: tomllib.TOMLDecodeError) -> str:
+    match = re.fullmatch(r"(.*) \(at line (\d+), column (\d+)\)", str(error))
+    if match is None:
+        return f": it cannot be read ({error}); check whether a closing quote is missing"
+    message, line, column = match.groups()
+    if "overwrite" in message or "twice" in message:
+        return f", line {line}: the name occurs twice; keep one of them"
+    if "Illegal character" in message:
+        return f", line {line}: a closing quote is missing, or a character is not allowed ({message})"
     return (
-        f", line {line}: it cannot be read at column {column} ({what}); texts need quotes, true and false do not, and "
-        "numbers are written as 0.2"
+        f", line {line}: it cannot be read at column {column} ({message}); texts need quotes, true and false do not, "
+        "and numbers are written as 0.2"
     )
 
 
 def _lines_of_keys(text: str) -> dict[tuple[str, str], int]:
-    """(section, key) -> line; texts over several lines are jumped over."""
-    found: dict[tuple[str, str], int] = {}
+    """Return the line number of each (section, key), ignoring the content of multi-line texts."""
+    lines: dict[tuple[str, str], int] = {}
     section, closing = "", ""
     for number, line in enumerate(text.splitlines(), 1):
         if closing:
@@ -331,10 +340,10 @@ def _lines_of_keys(text: str) -> dict[tuple[str, str], int]:
             continue
         if header := re.match(r"\s*\[+\s*([\w.-]+)\s*\]", line):
             section = header[1]
-            found.setdefault((section, ""), number)
+            lines.setdefault((section, ""), number)
         elif key := re.match(r"""\s*["']?([\w-]+)["']?[\w.-]*\s*=\s*(.*)""", line):
-            found.setdefault((section, key[1]), number)
+            lines.setdefault((section, key[1]), number)
             for quotes in ('"""', "'''"):
                 if key[2].startswith(quotes) and quotes not in key[2][3:]:
                     closing = quotes
-    return found
+    return lines

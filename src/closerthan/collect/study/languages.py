@@ -1,4 +1,4 @@
-"""What is written on the buttons, by language. A study can replace each text."""
+"""Texts of the participant's page by language. A study can replace each of them."""
 
 from collections.abc import Mapping
 
@@ -10,13 +10,13 @@ _ENGLISH = {
     "start": "Start",
     "practice": "Practice {place} of {number}",
     "place": "Question {place} of {number}",
-    "practice_done": "That was the practice. Now the questions count.",
-    "go_on": "Go on",
-    "welcome_back": "You have been here before, and your answers are saved.",
+    "practice_done": "That was the practice. From now on, your answers count.",
+    "go_on": "Continue",
+    "welcome_back": "You have been here before. Your answers are saved.",
     "someone_else": "I am someone else",
     "skip": "Skip",
-    "tie": "Both alike",
-    "all_alike": "All alike",
+    "tie": "Equally similar",
+    "all_alike": "All equally similar",
     "left": "Left",
     "middle": "Middle",
     "right": "Right",
@@ -27,17 +27,17 @@ _ENGLISH = {
     "resume": "Play videos",
     "keys_on": "Keys: on",
     "keys_off": "Keys: off",
-    "waiting": "No connection. Your answers are kept and sent again.",
+    "waiting": "No connection. Your answers are stored and will be sent later.",
     "loading": "Loading …",
     "thanks": "Thank you! All answers are saved.",
-    "declined": "You did not agree, so nothing was asked and nothing was saved. You can close this page.",
+    "declined": "You did not agree, so no questions were asked and no data were saved. You can close this page.",
     "code": "Your code",
-    "back": "Back to the site that sent you",
-    "leaving": "You are taken there in {seconds} seconds.",
+    "back": "Return to the site that sent you",
+    "leaving": "You will be redirected in {seconds} seconds.",
     "stay": "Stay here",
     "preview": "This is a preview. Accept the task to take part.",
     "gone": "Your data have been deleted, or the study is over. You can close this page.",
-    "problem": "Something went wrong. Please load the page again.",
+    "problem": "Something went wrong. Please reload the page.",
 }
 
 _GERMAN = {

@@ -1,4 +1,4 @@
-"""Recruiters: which parameters of the address say who somebody is, and where people go at the end."""
+"""Recruiters: which parameters of the address identify participants, and where participants are redirected."""
 
 import re
 from collections.abc import Mapping
@@ -8,21 +8,22 @@ from urllib.parse import quote
 __all__ = ["RECRUITERS", "Recruiter"]
 
 _PREVIEW = "ASSIGNMENT_ID_NOT_AVAILABLE"
-_LONGEST = 200  # characters of a recruiter's id
+_LONGEST = 200  # maximum length of a recruiter's id, in characters
 
 
 @dataclass(frozen=True)
 class Recruiter:
-    """Where participants come from.
+    """A service that sends participants to the study.
 
     Attributes
     ----------
     parameters
-        Role -> the name of the parameter in the address. The role ``person`` tells people apart.
+        The name of the parameter in the address for each role. The role ``person`` identifies the participant.
     redirect
-        Where people are sent at the end; ``{code}`` and the roles in braces are filled in. "" sends nobody.
+        The address to which participants are sent at the end; ``{code}`` and roles in braces are filled in. If it is
+        empty, there is no redirect.
     frames
-        Hosts that may show the page inside their own.
+        Hosts that may embed the page in a frame.
 
     Examples
     --------
@@ -38,20 +39,20 @@ class Recruiter:
     frames: str = ""
 
     def identity(self, address: Mapping[str, str]) -> dict[str, str]:
-        """What the parameters of the address say about somebody, by role; everything else is ignored."""
-        found = {role: address.get(name, "").strip() for role, name in self.parameters.items()}
-        return {role: value[:_LONGEST] for role, value in found.items() if value}
+        """Return the parameters of the address by role, ignoring unknown ones."""
+        values = {role: address.get(name, "").strip() for role, name in self.parameters.items()}
+        return {role: value[:_LONGEST] for role, value in values.items() if value}
 
     def is_preview(self, address: Mapping[str, str]) -> bool:
-        """Whether somebody only looks at what the task is like."""
+        """Return whether the task is only being previewed."""
         return _PREVIEW in self.identity(address).values()
 
     def way_back(self, code: str, identity: Mapping[str, str]) -> str:
-        """The address to go to at the end; "" if there is none, or nothing to say there."""
+        """Return the address of the redirect, or "" if there is no redirect or no code for it."""
         if not self.redirect or ("{code}" in self.redirect and not code):
             return ""
         filled = {**dict.fromkeys(self.parameters, ""), **identity, "code": code}
-        return re.sub(r"\{(\w+)\}", lambda place: quote(filled.get(place[1], ""), safe=""), self.redirect)
+        return re.sub(r"\{(\w+)\}", lambda match: quote(filled.get(match[1], ""), safe=""), self.redirect)
 
 
 RECRUITERS: Mapping[str, Recruiter] = {
@@ -65,4 +66,4 @@ RECRUITERS: Mapping[str, Recruiter] = {
     ),
     "sona": Recruiter({"person": "survey_code"}),
 }
-"""The recruiters that are known by name."""
+"""The supported recruiters by name."""

@@ -1,4 +1,4 @@
-"""What is shown for an object: a picture, a short video, a sound or a text, with a name and an alternative text."""
+"""Stimuli: the picture, short video, sound or text that represents an object."""
 
 import csv
 import hashlib
@@ -9,12 +9,12 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NotRequired, TypedDict
 
 from closerthan.checks import distinct
 from closerthan.files.formats.tables import MISSING
 
-__all__ = ["ENDINGS", "TABLE", "Stimulus", "read_folder", "read_table", "write_table"]
+__all__ = ["ENDINGS", "TABLE", "Stimulus", "StimulusMessage", "read_folder", "read_table", "write_table"]
 
 TABLE = "objects.csv"
 _COLUMNS = ("name", "file", "text", "alt")
@@ -25,21 +25,30 @@ ENDINGS = {
     **dict.fromkeys((".mp3", ".ogg", ".wav", ".m4a"), "sound"),
     ".txt": "text",
 }
-"""What browsers can show, by the ending of the file."""
+"""Types of files that browsers can show, by file extension."""
 
 _TYPES = {".webp": "image/webp", ".avif": "image/avif", ".m4a": "audio/mp4", ".ogg": "audio/ogg", ".wav": "audio/wav"}
 
 
+class StimulusMessage(TypedDict):
+    """A stimulus as the page receives it: a text, or the address of a file with its alternative text."""
+
+    form: str
+    text: NotRequired[str]
+    source: NotRequired[str]
+    alt: NotRequired[str]
+
+
 @dataclass(frozen=True)
 class Stimulus:
-    """What is shown for one object.
+    """The stimulus of one object.
 
     Attributes
     ----------
     name
-        Of the object, in files and on the map; participants do not see it.
+        The name of the object in files and on the map; participants do not see it.
     alt
-        What a screen reader says of it, and what is seen if a picture does not load.
+        The alternative text for screen readers and for pictures that fail to load.
     file
         A picture, video or sound; None for a text.
     text
@@ -58,49 +67,51 @@ class Stimulus:
 
     @property
     def media_type(self) -> str:
-        """What the file is, in the words of HTTP."""
+        """The MIME type of the file."""
         assert self.file is not None
         ending = self.file.suffix.lower()
         return _TYPES.get(ending) or mimetypes.types_map.get(ending, "application/octet-stream")
 
     def address(self, key: bytes) -> str:
-        """A file name that says nothing about the object: participants can read addresses."""
+        """Return a file name that reveals nothing about the object, because participants can read addresses."""
         assert self.file is not None
         return hmac.new(key, self.name.encode(), hashlib.sha256).hexdigest()[:20] + self.file.suffix.lower()
 
-    def shown(self, key: bytes) -> dict[str, Any]:
-        """What the page is told."""
+    def message(self, key: bytes) -> StimulusMessage:
+        """Return the stimulus as the page receives it."""
         if self.file is None:
             return {"form": "text", "text": self.text}
         return {"form": self.form, "source": f"media/{self.address(key)}", "alt": self.alt}
 
 
 def read_folder(folder: Path) -> list[Stimulus]:
-    """The objects of a folder: each file is one, called like the file."""
+    """Read a folder of stimuli; each file is one object, named after the file."""
     files = sorted(file for file in folder.iterdir() if file.is_file() and not file.name.startswith("."))
     unknown = [file for file in files if file.suffix.lower() not in ENDINGS]
     if unknown:
         raise ValueError(
-            f"{unknown[0]}: a browser cannot show {unknown[0].suffix or 'a file without an ending'}; "
-            f"it can show {', '.join(ENDINGS)}: convert it or move it away"
+            f"{unknown[0]}: browsers cannot show {unknown[0].suffix or 'files without an extension'}; convert it to "
+            f"one of {', '.join(ENDINGS)}, or move it elsewhere"
         )
     stems = Counter(file.stem for file in files)
-    mixed = len({_is_number(stem) for stem in stems}) > 1  # 1.png and ant.png: numbers among names confuse every reader
-    found = []
+    mixed = (
+        len({_is_number(stem) for stem in stems}) > 1
+    )  # as in 1.png and ant.png: file readers expect one or the other
+    stimuli = []
     for file in files:
         name = file.stem if stems[file.stem] == 1 and not mixed else file.name
         text = _text(file) if file.suffix.lower() == ".txt" else ""
         _check_picture(file)
-        found.append(Stimulus(name, "", None, text) if text else Stimulus(name, _spoken(file.stem), file))
-    if not found and any(one.is_dir() for one in folder.iterdir()):
-        raise ValueError(f"{folder} has no files, and those in its folders are not read; put them together in one")
-    return _checked(found, folder)
+        stimuli.append(Stimulus(name, "", None, text) if text else Stimulus(name, _spoken(file.stem), file))
+    if not stimuli and any(entry.is_dir() for entry in folder.iterdir()):
+        raise ValueError(f"{folder} contains only folders, which are not searched; put all files into one folder")
+    return _checked(stimuli, folder)
 
 
 def read_table(path: Path) -> list[Stimulus]:
-    """The objects of a CSV file with columns name, file or text, and alt; files are found from its folder."""
+    """Read a CSV file with columns name, file or text, and alt; file names are relative to its folder."""
     if not path.is_file():
-        raise ValueError(f"{path} is not there; it says what is shown: put it back, or make the study again")
+        raise ValueError(f"{path} does not exist, but it lists the stimuli; restore it, or create the study again")
     try:
         with open(path, encoding="utf-8-sig", newline="") as file:
             table = csv.DictReader(file, strict=True)
@@ -110,7 +121,7 @@ def read_table(path: Path) -> list[Stimulus]:
             if unknown or not {"file", "text"} & set(columns):
                 raise ValueError(
                     f"{path}, line 1: the columns are {', '.join(columns)[:200] or 'missing'}; "
-                    "expected name, file or text, and alt, with commas between them"
+                    "expected name, file or text, and alt, separated by commas"
                 )
             return _checked([_stimulus(path, table.line_num, row) for row in table], path)
     except (UnicodeDecodeError, csv.Error) as error:
@@ -118,34 +129,34 @@ def read_table(path: Path) -> list[Stimulus]:
 
 
 def write_table(path: Path, stimuli: Iterable[Stimulus]) -> None:
-    """Write objects.csv; files are named from its folder."""
+    """Write objects.csv; file names are relative to its folder."""
     with open(path, "w", encoding="utf-8", newline="") as file:
         table = csv.writer(file, lineterminator="\n")
         table.writerow(_COLUMNS)
-        for one in stimuli:
-            place = "" if one.file is None else one.file.relative_to(path.parent).as_posix()
-            table.writerow([one.name, place, one.text, one.alt])
+        for stimulus in stimuli:
+            name = "" if stimulus.file is None else stimulus.file.relative_to(path.parent).as_posix()
+            table.writerow([stimulus.name, name, stimulus.text, stimulus.alt])
 
 
 def _stimulus(path: Path, line: int, row: dict[str, Any]) -> Stimulus:
-    def problem(what: str) -> ValueError:
-        return ValueError(f"{path}, line {line}: {what}")
+    def problem(message: str) -> ValueError:
+        return ValueError(f"{path}, line {line}: {message}")
 
     if None in row or None in row.values():
-        raise problem("it has more or fewer cells than there are columns; put texts with commas in quotes")
-    given, text = (row.get("file") or "").strip(), (row.get("text") or "").strip()
-    if bool(given) == bool(text):
-        raise problem("give either a file or a text")
-    name = (row.get("name") or "").strip() or (Path(given).stem if given else text[:60])
+        raise problem("the number of cells differs from the number of columns; put texts with commas in quotes")
+    file_name, text = (row.get("file") or "").strip(), (row.get("text") or "").strip()
+    if bool(file_name) == bool(text):
+        raise problem("write either a file or a text")
+    name = (row.get("name") or "").strip() or (Path(file_name).stem if file_name else text[:60])
     if text:
         return Stimulus(name, "", None, text)
-    file = path.parent / given
+    file = path.parent / file_name
     if not file.resolve().is_relative_to(path.parent.resolve()):
-        raise problem(f"{given} is outside of {path.parent}; copy it into that folder")
+        raise problem(f"{file_name} is outside {path.parent}; copy it into that folder")
     if not file.is_file():
-        raise problem(f"the file {given} is not there")
+        raise problem(f"the file {file_name} does not exist")
     if file.suffix.lower() not in ENDINGS:
-        raise problem(f"a browser cannot show {given}; it can show {', '.join(ENDINGS)}")
+        raise problem(f"browsers cannot show {file_name}; convert it to one of {', '.join(ENDINGS)}")
     if file.suffix.lower() == ".txt":
         return Stimulus(name, "", None, _text(file))
     _check_picture(file)
@@ -153,14 +164,14 @@ def _stimulus(path: Path, line: int, row: dict[str, Any]) -> Stimulus:
 
 
 def _check_picture(file: Path) -> None:
-    """Browsers look at how a picture begins, whatever its ending is."""
+    """Check the first bytes of a picture, as browsers do, whatever its extension."""
     if file.suffix.lower() in (".png", ".jpg", ".jpeg", ".gif", ".webp", ".avif"):
         with open(file, "rb") as opened:
             first = opened.read(64)
-        # AVIF is one of the brands that the first box of a file lists, not always the first of them.
+        # The first box of an AVIF file lists several brands; avif need not be the first of them.
         is_avif = first[4:8] == b"ftyp" and any(brand in first for brand in (b"avif", b"avis"))
         if not (first.startswith((b"\x89PNG", b"\xff\xd8\xff", b"GIF8")) or first[8:12] == b"WEBP" or is_avif):
-            raise ValueError(f"{file} is no picture that a browser can show; save it again as .png or .jpg")
+            raise ValueError(f"{file} is not a picture that browsers can show; save it again as .png or .jpg")
 
 
 def _text(file: Path) -> str:
@@ -169,7 +180,7 @@ def _text(file: Path) -> str:
     except UnicodeDecodeError:
         raise ValueError(f"{file} is not a text in UTF-8; save it as such") from None
     if not text:
-        raise ValueError(f"{file} is empty; write the text to show, or move it away")
+        raise ValueError(f"{file} is empty; write the text to show, or move it elsewhere")
     return text
 
 
@@ -185,15 +196,17 @@ def _is_number(name: str) -> bool:
     return True
 
 
-def _checked(found: list[Stimulus], where: Path) -> list[Stimulus]:
-    if len(found) < 4:
-        raise ValueError(f"{where} has {len(found)} objects; a study needs at least 4")
-    names = [one.name for one in found]
+def _checked(stimuli: list[Stimulus], where: Path) -> list[Stimulus]:
+    if len(stimuli) < 4:
+        raise ValueError(f"{where} has {len(stimuli)} objects; a study needs at least 4")
+    names = [stimulus.name for stimulus in stimuli]
     distinct(names, str(where))
     missing = next((name for name in names if name in MISSING), None)
     if missing is not None:
-        raise ValueError(f"{where}: the name {missing!r} means a missing value in a file; choose another name")
+        raise ValueError(f"{where}: the name {missing!r} denotes a missing value in data files; choose another name")
     if len({_is_number(name) for name in names}) > 1:
         number = next(name for name in names if _is_number(name))
-        raise ValueError(f"{where}: some names are numbers ({number}) and others are not; rename those that are")
-    return found
+        raise ValueError(
+            f"{where}: some names are numbers ({number}) and others are not; rename those that are numbers"
+        )
+    return stimuli

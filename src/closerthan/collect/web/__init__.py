@@ -1,1 +1,1 @@
-"""The study server: requests, pages, and the researcher's view."""
+"""The web server of a study: participants' requests, the researcher's page, and static files."""

@@ -1,4 +1,4 @@
-"""Rate limiter: how often somebody may ask; floods are refused."""
+"""A rate limiter for requests."""
 
 import time
 from collections import OrderedDict
@@ -6,11 +6,11 @@ from collections.abc import Callable
 
 __all__ = ["RateLimiter"]
 
-_REMEMBERED = 10_000  # callers; whoever was quiet for longest is forgotten first
+_REMEMBERED = 10_000  # number of callers; the least recently active caller is forgotten first
 
 
 class RateLimiter:
-    """A token bucket for each caller, which lets it through ``burst`` times at once and then ``rate`` times a second.
+    """A token bucket per caller, which allows ``burst`` calls at once and then ``rate`` calls per second.
 
     Examples
     --------
@@ -25,15 +25,15 @@ class RateLimiter:
 
     def __init__(self, burst: int, rate: float, clock: Callable[[], float] = time.monotonic) -> None:
         self._burst, self._rate, self._clock = burst, rate, clock
-        self._left: OrderedDict[str, tuple[float, float]] = OrderedDict()
+        self._buckets: OrderedDict[str, tuple[float, float]] = OrderedDict()
 
     def allows(self, caller: str) -> bool:
-        """Whether this call is granted."""
+        """Return whether a call is allowed."""
         now = self._clock()
-        left, last = self._left.pop(caller, (float(self._burst), now))
-        left = min(self._burst, left + self._rate * (now - last))
-        granted = left >= 1
-        self._left[caller] = (left - granted, now)
-        if len(self._left) > _REMEMBERED:
-            self._left.popitem(last=False)
-        return granted
+        tokens, last = self._buckets.pop(caller, (float(self._burst), now))
+        tokens = min(self._burst, tokens + self._rate * (now - last))
+        is_allowed = tokens >= 1
+        self._buckets[caller] = (tokens - is_allowed, now)
+        if len(self._buckets) > _REMEMBERED:
+            self._buckets.popitem(last=False)
+        return is_allowed

@@ -1,4 +1,4 @@
-"""The researcher's side: what is going on, live, and downloads. Every address needs the token."""
+"""The researcher's page: live progress and downloads. All requests except for static files need the token."""
 
 import asyncio
 import json
@@ -6,8 +6,9 @@ import tempfile
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from starlette.background import BackgroundTask
 from starlette.requests import Request
@@ -25,37 +26,52 @@ from closerthan.collect.web.server import bearer, page, refusal
 
 __all__ = ["Researcher"]
 
-_EVERY = 2.0  # seconds between two looks at the file
-_PULSE = 15.0  # seconds of silence after which something is sent, so that proxies keep the connection
+_PULSE = 15.0  # seconds without an event after which a comment is sent, so that proxies keep the connection open
+
+
+class _Snapshot(NamedTuple):
+    """The state of the study, with the version of the database and the time at which it was read."""
+
+    version: int
+    read_at: float
+    state: dict[str, Any]
 
 
 class Researcher:
-    """What the researcher sees; a thread of its own reads, so that participants do not wait."""
+    """The researcher's requests. They are answered by a separate thread, so that participants need not wait.
 
-    def __init__(self, study: Study, access: Access) -> None:
-        self._study, self._access = study, access
+    Parameters
+    ----------
+    study, access
+        The study and its secrets.
+    interval
+        Seconds between two reads of the database for an event stream.
+    """
+
+    def __init__(self, study: Study, access: Access, *, interval: float = 2.0) -> None:
+        self._study, self._access, self._interval = study, access, interval
         self._thread = ThreadPoolExecutor(1, "reader")
         self._stopped = asyncio.Event()
         self._loop: asyncio.AbstractEventLoop | None = None
-        self._known: tuple[int, float, dict[str, Any]] | None = None
+        self._cache: _Snapshot | None = None
 
     def open(self) -> None:
-        """Open the file of answers a second time, to read."""
+        """Open a second connection to the database, for reading."""
         self._loop = asyncio.get_running_loop()
         self._store = self._thread.submit(Store, self._study.folder / FILE).result()
 
     def close(self) -> None:
-        """Close the file."""
+        """Close the connection to the database."""
         self._thread.submit(self._store.close).result()
         self._thread.shutdown()
 
     def hang_up(self) -> None:
-        """End all connections that stay open."""
+        """End all open event streams."""
         if self._loop is not None:
             self._loop.call_soon_threadsafe(self._stopped.set)
 
     def routes(self) -> list[Route]:
-        """All addresses of the researcher. The page itself is empty until it has shown a token."""
+        """Return the researcher's routes. The page itself contains no data and needs no token."""
         return [
             Route("/researcher", lambda _: Response(status_code=307, headers={"Location": "researcher/"})),
             Route("/researcher/", page("researcher.html")),
@@ -79,50 +95,52 @@ class Researcher:
         return await asyncio.get_running_loop().run_in_executor(self._thread, work)
 
     async def _events(self, _: Request) -> Response:
-        return StreamingResponse(self._stream(), media_type="text/event-stream", headers={"X-Accel-Buffering": "no"})
+        return StreamingResponse(self.stream(), media_type="text/event-stream", headers={"X-Accel-Buffering": "no"})
 
-    async def _stream(self) -> AsyncIterator[str]:
+    async def stream(self) -> AsyncIterator[str]:
+        """Yield the state of the study as server-sent events, whenever it changes."""
         sent, map_sent, quiet_since = None, None, time.monotonic()
         while not self._stopped.is_set():
-            _, _, state = await self._read(self._state)
+            state = (await self._read(self._snapshot)).state
             if state is not sent:
-                drawn = state["map"] and state["map"]["version"]
-                # The map, and what is drawn on it, are large and seldom new.
-                old = () if sent is None or drawn != map_sent else ("map", "objects")
-                told = {name: one for name, one in state.items() if name not in old}
-                yield f"event: state\ndata: {json.dumps(told)}\n\n"
-                sent, map_sent, quiet_since = state, drawn, time.monotonic()
+                version = state["map"] and state["map"]["version"]
+                # The map and the objects are large and change rarely, so they are sent only when the map is new.
+                omitted = () if sent is None or version != map_sent else ("map", "objects")
+                update = {name: value for name, value in state.items() if name not in omitted}
+                yield f"event: state\ndata: {json.dumps(update)}\n\n"
+                sent, map_sent, quiet_since = state, version, time.monotonic()
             elif time.monotonic() - quiet_since > _PULSE:
                 yield ": still here\n\n"
                 quiet_since = time.monotonic()
             try:
-                await asyncio.wait_for(self._stopped.wait(), _EVERY)
+                await asyncio.wait_for(self._stopped.wait(), self._interval)
             except TimeoutError:
                 continue
 
-    def _state(self) -> tuple[int, float, dict[str, Any]]:
-        """What is shown; counted again only if something was written since, or a minute has passed."""
+    def _snapshot(self) -> _Snapshot:
+        """Return the current state, which is cached for a minute or until the database changes."""
         version = self._store.value("PRAGMA data_version")
-        if self._known is None or self._known[0] != version or time.monotonic() - self._known[1] > 60:
-            self._known = version, time.monotonic(), {
+        cache = self._cache
+        if cache is None or cache.version != version or time.monotonic() - cache.read_at > 60:
+            self._cache = cache = _Snapshot(version, time.monotonic(), {
                 "title": self._study.title,
                 "kind": self._study.kind,
                 "dimensions": self._study.dimensions,
                 "objects": [
-                    {"name": one.name, **one.shown(self._access.key)} for one in self._study.objects
+                    {"name": stimulus.name, **stimulus.message(self._access.key)} for stimulus in self._study.objects
                 ],
                 "number": self._study.number,
-                "progress": progress(self._store),
+                "progress": asdict(progress(self._store)),
                 "people": [person.to_data() for person in people(self._store, self._study, self._access)],
                 "map": self._latest_map(),
-            }  # fmt: skip
-        return self._known
+            })  # fmt: skip
+        return cache
 
     def _latest_map(self) -> dict[str, Any] | None:
         row = self._store.row("SELECT * FROM maps WHERE judgement IS NOT NULL ORDER BY version DESC LIMIT 1")
         if row is None:
             return None
-        names = [one["name"] for one in self._store.rows("SELECT name FROM objects ORDER BY number")]
+        names = [named["name"] for named in self._store.rows("SELECT name FROM objects ORDER BY number")]
         about = {"version": row["version"], "made_at": row["made_at"], "answers": row["answers"]}
         return {**about, "names": names, **json.loads(row["judgement"])}
 

@@ -1,9 +1,10 @@
-"""The server: addresses, sizes, paces and headers. What a request means is decided elsewhere."""
+"""The HTTP interface for participants: routes, size and rate limits, and security headers."""
 
 import asyncio
 import contextlib
 import json
 import re
+import time
 from collections.abc import AsyncIterator, Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from importlib.resources import files
@@ -18,23 +19,23 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from closerthan.collect.store.access import Access
 from closerthan.collect.store.database import FILE, Store
 from closerthan.collect.study.description import Study
-from closerthan.collect.web.interview import Interview, Refused
+from closerthan.collect.web.interview import Interview, Refused, StateMessage
 from closerthan.collect.web.rate_limiter import RateLimiter
 
 __all__ = ["participants_side", "with_headers"]
 
-LARGEST_BODY = 4096
+LARGEST_BODY = 4096  # bytes
 _KEY = re.compile(r"[A-Za-z0-9_-]{16,64}")
 _TYPES = {"html": "text/html", "css": "text/css", "js": "text/javascript", "svg": "image/svg+xml"}
 
 _POLICY = "default-src 'self'; base-uri 'none'; object-src 'none'; form-action 'self'; frame-ancestors {frames}"
-# A picture may be a document with scripts (SVG): opened by itself, it may do nothing at all.
+# An SVG picture can contain scripts, so a picture that is opened by itself runs in a sandbox.
 _MEDIA_POLICY = "default-src 'none'; style-src 'unsafe-inline'; sandbox"
 
 
 def with_headers(app: ASGIApp, frames: str) -> ASGIApp:
-    """The same application, whose replies tell the browser to ask no other host, and to send nobody our address."""
-    usual = {
+    """Wrap an application so that its replies carry security headers: no other hosts, no referrer, no caching."""
+    defaults = {
         b"content-security-policy": _POLICY.format(frames=frames or "'none'").encode(),
         b"x-content-type-options": b"nosniff",
         b"referrer-policy": b"no-referrer",
@@ -43,23 +44,23 @@ def with_headers(app: ASGIApp, frames: str) -> ASGIApp:
         b"cache-control": b"no-store",
     }
 
-    async def answered(scope: Scope, receive: Receive, send: Send) -> None:
-        async def sent(message: Message) -> None:
+    async def wrapped(scope: Scope, receive: Receive, send: Send) -> None:
+        async def send_with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
-                given = {name.lower() for name, _ in message["headers"]}
+                present = {name.lower() for name, _ in message["headers"]}
                 message["headers"] = [
                     *message["headers"],
-                    *((name, value) for name, value in usual.items() if name not in given),
+                    *((name, value) for name, value in defaults.items() if name not in present),
                 ]
             await send(message)
 
-        await app(scope, receive, sent)
+        await app(scope, receive, send_with_headers)
 
-    return answered
+    return wrapped
 
 
 def page(name: str) -> Callable[[Request], Response]:
-    """The route of one of our own files."""
+    """Return a handler that serves one of the static files."""
     content = files("closerthan.collect.web").joinpath("pages", name).read_bytes()
     media_type = _TYPES[name.rpartition(".")[2]]
 
@@ -70,17 +71,27 @@ def page(name: str) -> Callable[[Request], Response]:
 
 
 class Participants:
-    """The participants' side: one thread writes, so that the others never wait for the disk."""
+    """The participants' requests. A separate thread writes, so that the event loop never waits for the disk."""
 
-    def __init__(self, study: Study, access: Access, answered: Callable[[], None] = lambda: None) -> None:
+    def __init__(
+        self,
+        study: Study,
+        access: Access,
+        answered: Callable[[], None] = lambda: None,
+        *,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
         self._study, self._access, self._answered = study, access, answered
         self._thread = ThreadPoolExecutor(1, "writer")
-        # A person presses a key about five times a second at most; a whole class may join at once.
-        self._requests, self._joining = RateLimiter(burst=40, rate=8.0), RateLimiter(burst=1000, rate=50.0)
-        self._media = {one.address(access.key): one for one in study.objects if one.file is not None}
+        # A person presses a key at most about five times a second, while a whole class may join at once.
+        self._requests = RateLimiter(burst=40, rate=8.0, clock=clock)
+        self._joining = RateLimiter(burst=1000, rate=50.0, clock=clock)
+        self._media = {
+            stimulus.address(access.key): stimulus for stimulus in study.objects if stimulus.file is not None
+        }
 
     def open(self) -> None:
-        """Open the file of answers; the thread that writes owns it."""
+        """Open the database in the writing thread, which owns the connection."""
         self._store, self._interview = self._thread.submit(self._opened).result()
 
     def _opened(self) -> tuple[Store, Interview]:
@@ -89,12 +100,12 @@ class Participants:
             return store, Interview(self._study, store, self._access.key)
 
     def close(self) -> None:
-        """Finish what is being written, and close the file."""
+        """Finish pending writes, and close the database."""
         self._thread.submit(self._store.close).result()
         self._thread.shutdown()
 
     def routes(self) -> list[Route]:
-        """All addresses that need no token."""
+        """Return the participants' routes, which need no token."""
         return [
             Route("/", page("participant.html")),
             Route("/icon.svg", page("icon.svg")),
@@ -129,19 +140,19 @@ class Participants:
     def _medium(self, request: Request) -> Response:
         stimulus = self._media.get(request.path_params["name"])
         if stimulus is None or stimulus.file is None:
-            return refusal(Refused(404, "there is no such file"))
+            return refusal(Refused(404, "this file does not exist"))
         headers = {"Cache-Control": "max-age=3600", "Content-Security-Policy": _MEDIA_POLICY}
         return FileResponse(stimulus.file, media_type=stimulus.media_type, headers=headers)
 
-    def _guarded(self, handle: Callable[[str, Mapping[str, Any]], Any]) -> Callable[[Request], Any]:
+    def _guarded(self, handle: Callable[[str, Mapping[str, Any]], StateMessage]) -> Callable[[Request], Any]:
         async def reply(request: Request) -> Response:
             try:
                 body = await body_of(request) if request.method == "POST" else {}
                 key = bearer(request)
                 if not _KEY.fullmatch(key):
-                    raise Refused(401, "a participant has a key of 16 to 64 letters and digits")
+                    raise Refused(401, "requests need a participant's key of 16 to 64 letters and digits")
                 if not self._requests.allows(key):
-                    raise Refused(429, "too many requests; wait a little")
+                    raise Refused(429, "too many requests; wait a moment")
                 loop = asyncio.get_running_loop()
                 return JSONResponse(await loop.run_in_executor(self._thread, handle, key, body))
             except Refused as refused:
@@ -151,58 +162,58 @@ class Participants:
 
         return reply
 
-    def _join(self, key: str, body: Mapping[str, Any]) -> dict[str, Any]:
+    def _join(self, key: str, body: Mapping[str, Any]) -> StateMessage:
         address = body.get("address", {})
-        if not isinstance(address, dict) or not all(isinstance(one, str) for one in address.values()):
-            raise Refused(422, "address must be an object of texts")
+        if not isinstance(address, dict) or not all(isinstance(value, str) for value in address.values()):
+            raise Refused(422, "address must be an object with texts as values")
         if not self._joining.allows("all"):
-            raise Refused(429, "too many people join at once; try again soon")
+            raise Refused(429, "too many people are joining at once; try again soon")
         return self._interview.join(key, str(body.get("consent")), address)
 
-    def _decline(self, key: str, _: Mapping[str, Any]) -> dict[str, Any]:
+    def _decline(self, key: str, _: Mapping[str, Any]) -> StateMessage:
         if not self._joining.allows("all"):
             raise Refused(429, "too many requests; try again soon")
         return self._interview.decline(key)
 
-    def _state(self, key: str, _: Mapping[str, Any]) -> dict[str, Any]:
+    def _state(self, key: str, _: Mapping[str, Any]) -> StateMessage:
         return self._interview.state(key)
 
-    def _answer(self, key: str, body: Mapping[str, Any]) -> dict[str, Any]:
+    def _answer(self, key: str, body: Mapping[str, Any]) -> StateMessage:
         state = self._interview.answer(key, body.get("question"), body.get("choice"), body.get("rt_ms"))
         self._answered()
         return state
 
 
 def bearer(request: Request) -> str:
-    """The secret that comes with a request; "" if there is none."""
+    """Return the bearer token of a request, or "" if there is none."""
     scheme, _, secret = request.headers.get("authorization", "").partition(" ")
     return secret.strip() if scheme.lower() == "bearer" else ""
 
 
 def refusal(refused: Refused) -> Response:
-    """The reply to a request that is not granted."""
+    """Return the reply to a refused request."""
     headers = {"Retry-After": "2"} if refused.status == 429 else {}
     return JSONResponse({"error": refused.reason}, refused.status, headers)
 
 
 async def body_of(request: Request) -> dict[str, Any]:
-    """The JSON object that a request brings, if it is not too large; no more of it is read than that."""
+    """Read the JSON object in a request, up to the size limit."""
     body = b""
     async for part in request.stream():
         body += part
         if len(body) > LARGEST_BODY:
-            raise Refused(413, f"a request may have {LARGEST_BODY} bytes")
+            raise Refused(413, f"a request may have at most {LARGEST_BODY} bytes")
     try:
-        found = json.loads(body)
+        content = json.loads(body)
     except (ValueError, RecursionError):
         raise Refused(400, "the request is not JSON") from None
-    if not isinstance(found, dict):
+    if not isinstance(content, dict):
         raise Refused(400, "the request is not a JSON object")
-    return found
+    return content
 
 
 def participants_side(study: Study, access: Access) -> ASGIApp:
-    """The participants' side alone, to be tried without a researcher."""
+    """Return an application with the participants' routes only."""
     participants = Participants(study, access)
 
     @contextlib.asynccontextmanager

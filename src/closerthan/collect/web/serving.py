@@ -1,11 +1,12 @@
-"""``closerthan collect serve``: one study, one server, until it is told to stop."""
+"""``closerthan collect serve``: serving a study until the server is stopped."""
 
 import contextlib
 import errno
 import signal
 import socket
 import sys
-from collections.abc import AsyncIterator
+import time
+from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 from typing import Any
 
@@ -13,34 +14,38 @@ import uvicorn
 from starlette.applications import Starlette
 from starlette.types import ASGIApp
 
-from closerthan.collect.choosing.refitting import Refits
+from closerthan.collect.choosing.refit_process import RefitProcess
 from closerthan.collect.store.access import Access
 from closerthan.collect.store.database import FILE, Store
-from closerthan.collect.store.lock import alone
+from closerthan.collect.store.lock import study_lock
 from closerthan.collect.study.description import Study, read_study
 from closerthan.collect.web.interview import Interview
 from closerthan.collect.web.researcher import Researcher
 from closerthan.collect.web.server import Participants, with_headers
+from closerthan.operating_system import allow_restart
 
 __all__ = ["application", "serve"]
 
 FIRST_STEPS = """\
-{title}: {objects} objects, {number} questions per person
+{title}: {objects} objects, {number} questions per participant
 
   participants   {participants}
   researcher     {researcher}
 
-First steps: open the participants' address and take part once yourself; watch it arrive on the researcher's page.
-Only this computer can open these addresses, unless --host says otherwise; the guide shows how to ask the world.
-Whoever has the researcher's address sees everything: keep it to yourself. It is kept in {token}.
-Everything is saved in {file} at once. Ctrl-C stops the server; people go on where they were when it starts again.
+First steps: open the participants' address, take part once yourself, and watch the answers on the researcher's page.
+These addresses work only on this computer, unless you pass --host; the guide shows how to publish a study.
+The researcher's address gives access to all data: keep it secret. Its token is stored in {token}.
+Answers are saved to {file} immediately. Ctrl-C stops the server; after a restart, participants continue where
+they stopped.
 """
 
 
-def application(study: Study, *, refits: Refits | None = None) -> tuple[ASGIApp, Researcher]:
-    """All of a study's pages."""
+def application(
+    study: Study, *, refits: RefitProcess | None = None, clock: Callable[[], float] = time.monotonic
+) -> tuple[ASGIApp, Researcher]:
+    """Return the web application of a study, and the researcher's part of it."""
     access = Access(study.folder)
-    participants = Participants(study, access, refits.answered if refits else lambda: None)
+    participants = Participants(study, access, refits.answered if refits else lambda: None, clock=clock)
     researcher = Researcher(study, access)
 
     @contextlib.asynccontextmanager
@@ -48,7 +53,7 @@ def application(study: Study, *, refits: Refits | None = None) -> tuple[ASGIApp,
         participants.open()
         researcher.open()
         if refits:
-            refits.ask()
+            refits.request()
         yield
         if refits:
             refits.stop()
@@ -57,12 +62,12 @@ def application(study: Study, *, refits: Refits | None = None) -> tuple[ASGIApp,
 
     routes = [*participants.routes(), *researcher.routes()]
     app = Starlette(routes=routes, lifespan=open_while_serving)
-    app.router.redirect_slashes = False  # a redirect of its own would not know the path behind a proxy
+    app.router.redirect_slashes = False  # such redirects would ignore the path behind a proxy
     return with_headers(app, study.recruiter.frames), researcher
 
 
 class _Server(uvicorn.Server):
-    """Tells the researcher's page to hang up first: its connection would never end by itself."""
+    """A server that ends the researcher's event streams on exit, because these never end by themselves."""
 
     researcher: Researcher
 
@@ -75,10 +80,10 @@ def serve(folder: Path, *, host: str = "127.0.0.1", port: int = 8000, address: s
     """Serve a study until Ctrl-C or SIGTERM."""
     study = read_study(folder)
     if address is not None and not address.startswith(("https://", "http://")):
-        raise ValueError(f"--address is {address}; it begins with https://, as in https://{address}")
-    with alone(folder):
+        raise ValueError(f"--address is {address}; it must start with https://, as in https://{address}")
+    with study_lock(folder):
         with Store(folder / FILE) as store:
-            Interview(study, store)  # whatever does not fit the file is said before anybody comes
+            Interview(study, store)  # reports conflicts with existing answers before the first participant arrives
         listening = listening_at(host, port)
         port = listening.getsockname()[1]
         base = (address or f"http://{'127.0.0.1' if host in ('0.0.0.0', '::') else host}:{port}").rstrip("/") + "/"
@@ -96,11 +101,11 @@ def serve(folder: Path, *, host: str = "127.0.0.1", port: int = 8000, address: s
             ),
             flush=True,
         )
-        app, researcher = application(study, refits=Refits(folder, every=len(study.objects)))
+        app, researcher = application(study, refits=RefitProcess(folder, every=len(study.objects)))
         config = uvicorn.Config(
             app,
             log_level="warning",
-            access_log=False,  # it would hold addresses of computers, and ids of recruiters
+            access_log=False,  # the log would contain IP addresses and recruiters' ids
             server_header=False,
             date_header=False,
             proxy_headers=False,
@@ -109,27 +114,27 @@ def serve(folder: Path, *, host: str = "127.0.0.1", port: int = 8000, address: s
         )
         server = _Server(config)
         server.researcher = researcher
-        # uvicorn raises the signal again once it has stopped; by then there is nothing left to interrupt.
+        # uvicorn raises the signal again after it has stopped, when there is nothing left to interrupt.
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, lambda *_: None)
         server.run(sockets=[listening])
-        print("stopped; everything is saved", file=sys.stderr)
+        print("stopped; all answers are saved", file=sys.stderr)
 
 
 def listening_at(host: str, port: int) -> socket.socket:
-    """A socket that people can connect to; those who come before the server is ready wait."""
+    """Return a listening socket; connections wait until the server is ready."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    # The protocol must be named: only then does asyncio send small replies at once (TCP_NODELAY), 40 ms sooner.
+    # With an explicit protocol, asyncio sets TCP_NODELAY, which sends small replies 40 ms sooner.
     listening = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
-    listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    allow_restart(listening, socket)
     try:
         listening.bind((host, port))
     except OSError as error:
         listening.close()
-        way_out = {
-            errno.EADDRINUSE: f"another program uses it: try --port {port + 1}",
-            errno.EACCES: "numbers below 1024 are the system's: try --port 8000",
-        }.get(error.errno or 0, "--host is an address of this computer, as in 127.0.0.1 or 0.0.0.0")
-        raise ValueError(f"{host}:{port} cannot be used ({error.strerror}); {way_out}") from None
+        remedy = {
+            errno.EADDRINUSE: f"another program uses this port: try --port {port + 1}",
+            errno.EACCES: "ports below 1024 are reserved for the system: try --port 8000",
+        }.get(error.errno or 0, "--host must be an address of this computer, such as 127.0.0.1 or 0.0.0.0")
+        raise ValueError(f"{host}:{port} cannot be used ({error.strerror}); {remedy}") from None
     listening.listen(1024)
     return listening

@@ -1,1 +1,1 @@
-"""Formats: from the bytes of a file to a table."""
+"""Readers for file formats: from the bytes of a file to a table."""

@@ -1,4 +1,4 @@
-"""Arrays: .npy, .npz, and the variables of a MATLAB file. Pickled content is never loaded."""
+"""Tables from arrays: .npy and .npz files, and variables of MATLAB files. Pickled content is never loaded."""
 
 import math
 import zipfile
@@ -12,19 +12,20 @@ from numpy.typing import NDArray
 from closerthan.comparisons import text_of
 from closerthan.files.formats.opening import NoAnswerError
 from closerthan.files.formats.sizes import too_large
-from closerthan.files.formats.tables import LoadedTable, checked_settings
+from closerthan.files.formats.tables import LoadedTable, checked_object_info
 
 TABLES = ("comparisons", "triplets", "quadruplets", "answers", "data", "train", "S", "trips")
-"""Names under which the one table of a file is looked for, if it has several."""
+"""Names by which the table is chosen if a file has several arrays, in order of preference."""
 
-_SETTINGS = ("n_objects", "numbering", "names")
+_OBJECT_INFO = ("n_objects", "numbering", "names")
 
 
 class ArrayTable(LoadedTable):
-    """One or several arrays.
+    """A table made of one or several arrays.
 
-    A table is an (m, 3) or (m, 4) array without column names; a vector of the same length whose name is known (such as
-    weight or participant) belongs to it. Without a table, vectors of one length are columns.
+    The main array is an (m, 3) or (m, 4) array without column names; a vector of the same length with a usual column
+    name (such as weight or participant) becomes a further column. Without a main array, the columns are vectors of
+    equal length.
     """
 
     def __init__(
@@ -32,11 +33,11 @@ class ArrayTable(LoadedTable):
         path: Path,
         format: str,
         arrays: Mapping[str, NDArray[Any]],
-        known: Callable[[str], bool],
+        is_column: Callable[[str], bool],
         variable: str | None = None,
     ) -> None:
         arrays = dict(arrays)
-        settings = {name: arrays.pop(name) for name in _SETTINGS if name in arrays and name != variable}
+        object_info = {name: arrays.pop(name) for name in _OBJECT_INFO if name in arrays and name != variable}
         main = _main(path, arrays, variable)
         columns: list[tuple[str | None, Any]] = []
         if main is not None and main.ndim == 2 and main.shape[0] in (3, 4) and main.shape[1] > 10:
@@ -51,18 +52,19 @@ class ArrayTable(LoadedTable):
             columns += [(name, np.ravel(main[name])) for name in main.dtype.names]
         else:
             columns += [(None, main[:, position]) for position in range(main.shape[1])]
-            vectors = {name: np.ravel(array) for name, array in arrays.items() if _is_vector(array) and known(name)}
+            vectors = {name: np.ravel(array) for name, array in arrays.items() if _is_vector(array) and is_column(name)}
             columns += [(name, array) for name, array in vectors.items() if len(array) == len(main)]
         if not len(columns[0][1]):
             raise NoAnswerError(f"{path} is empty: its table has no row")
         super().__init__(path, format, columns)
         if None in self.names:
-            self.notes.append("the table has no column names: columns are taken by their position")
-        self.settings = checked_settings(path, {name: _setting(name, value) for name, value in settings.items()})
+            self.notes.append("the table has no column names; columns are identified by their position")
+        info = {name: _object_info(name, value) for name, value in object_info.items()}
+        self.object_info = checked_object_info(path, info)
 
 
 def read_npy(path: Path) -> Mapping[str, NDArray[Any]]:
-    """The array of a .npy file, or those of a .npz file.
+    """Return the array of a .npy file, or the arrays of a .npz file.
 
     Examples
     --------
@@ -74,9 +76,9 @@ def read_npy(path: Path) -> Mapping[str, NDArray[Any]]:
     """
     try:
         with open(path, "rb") as file:
-            beginning = file.read(6)
-            genuine = beginning.startswith((b"\x93NUMPY", b"PK"))
-            if beginning.startswith(b"PK"):
+            signature = file.read(6)
+            is_numpy = signature.startswith((b"\x93NUMPY", b"PK"))
+            if signature.startswith(b"PK"):
                 return _unpacked(path)
             file.seek(0)
             _check_size(file, path.stat().st_size)
@@ -84,17 +86,17 @@ def read_npy(path: Path) -> Mapping[str, NDArray[Any]]:
             return {"array": np.lib.format.read_array(file, allow_pickle=False)}
     except FileNotFoundError:
         raise
-    except Exception as error:  # NumPy raises many kinds, down to struct.error and zlib.error, for a damaged file
-        if genuine and "pickle" in str(error).lower():
+    except Exception as error:  # NumPy raises many types, such as struct.error and zlib.error, for a damaged file
+        if is_numpy and "pickle" in str(error).lower():
             raise ValueError(
                 f"{path} holds pickled Python objects, which are never loaded, as they may run code; "
                 "save numbers, or text of a fixed width (dtype 'U')"
             ) from None
-        raise ValueError(f"{path} cannot be read as a NumPy file{f': {error}' if genuine else ''}") from None
+        raise ValueError(f"{path} cannot be read as a NumPy file{f': {error}' if is_numpy else ''}") from None
 
 
 def mapped_rows(path: Path) -> NDArray[np.integer[Any]] | None:
-    """The rows of a .npy file of triplets or quadruplets, memory-mapped; None if it holds something else.
+    """Return the memory-mapped rows of a .npy file of triplets or quadruplets; None for other content.
 
     Examples
     --------
@@ -109,7 +111,7 @@ def mapped_rows(path: Path) -> NDArray[np.integer[Any]] | None:
         with open(path, "rb") as file:
             _check_size(file, path.stat().st_size)
         rows = np.load(path, mmap_mode="r", allow_pickle=False)
-    except (OSError, ValueError):  # what is wrong is said by who reads it
+    except (OSError, ValueError):  # the reader of the whole file reports the problem
         return None
     if isinstance(rows, np.memmap) and rows.ndim == 2 and rows.shape[1] in (3, 4) and rows.dtype.kind in "iu":
         return rows if len(rows) else None
@@ -117,41 +119,41 @@ def mapped_rows(path: Path) -> NDArray[np.integer[Any]] | None:
 
 
 def _unpacked(path: Path) -> dict[str, NDArray[Any]]:
-    """The arrays of a .npz file; what its headers say is compared with what is there before memory is asked for."""
-    found = {}
+    """Return the arrays of a .npz file; headers are compared with actual sizes before memory is allocated."""
+    arrays = {}
     with zipfile.ZipFile(path) as archive:
         members = [member for member in archive.infolist() if member.filename.endswith(".npy")]
-        bomb = too_large(sum(member.file_size for member in members), path.stat().st_size)
-        if bomb:
-            raise ValueError(bomb)
+        problem = too_large(sum(member.file_size for member in members), path.stat().st_size)
+        if problem:
+            raise ValueError(problem)
         for member in members:
             with archive.open(member) as file:
                 _check_size(file, member.file_size)
             with archive.open(member) as file:
-                found[member.filename.removesuffix(".npy")] = np.lib.format.read_array(file, allow_pickle=False)
-    return found
+                arrays[member.filename.removesuffix(".npy")] = np.lib.format.read_array(file, allow_pickle=False)
+    return arrays
 
 
 def _check_size(file: IO[bytes], size: int) -> None:
-    """Whether an array's header promises what follows it."""
+    """Raise an error unless the size declared in an array's header is the size of the data."""
     version = np.lib.format.read_magic(file)
-    # Version 3 differs from 2 in how the names of fields are written, which makes no difference to their size.
+    # Version 3 differs from version 2 only in the encoding of field names, which does not matter for the size.
     read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
     try:
         shape, _, dtype = read(file)
-    except Exception:  # NumPy raises many kinds, in the words of Python's parser
-        raise ValueError("its header is not the one of an array; it is damaged") from None
-    promised, there = math.prod(shape) * dtype.itemsize, size - file.tell()
-    if not dtype.hasobject and promised != there:
-        raise ValueError(f"its header promises {promised:,} bytes of numbers, but {there:,} are there; it is damaged")
+    except Exception:  # NumPy raises many types of exceptions, with messages of the Python parser
+        raise ValueError("its header is not that of an array; it is damaged") from None
+    declared, actual = math.prod(shape) * dtype.itemsize, size - file.tell()
+    if not dtype.hasobject and declared != actual:
+        raise ValueError(f"its header declares {declared:,} bytes of numbers, but it has {actual:,}; it is damaged")
 
 
-def _setting(name: str, value: NDArray[Any]) -> Any:
+def _object_info(name: str, value: NDArray[Any]) -> Any:
     cells = [text_of(cell) if isinstance(cell, bytes) else cell for cell in np.ravel(value).tolist()]
     if name == "names":
         return [str(cell) for cell in cells]
-    one = cells[0] if len(cells) == 1 else None
-    return int(one) if isinstance(one, float) and one.is_integer() else one
+    cell = cells[0] if len(cells) == 1 else None
+    return int(cell) if isinstance(cell, float) and cell.is_integer() else cell
 
 
 def _main(path: Path, arrays: Mapping[str, NDArray[Any]], variable: str | None) -> NDArray[Any] | None:
@@ -160,7 +162,7 @@ def _main(path: Path, arrays: Mapping[str, NDArray[Any]], variable: str | None) 
             raise ValueError(f"{path} has no variable {variable!r}; it has {_listed(arrays)}")
         main = arrays[variable]
         if not _is_table(main):
-            raise ValueError(f"{path}: {variable!r} has shape {main.shape}; expected m rows and 3 columns, or more")
+            raise ValueError(f"{path}: {variable!r} has shape {main.shape}; expected a table with at least 3 columns")
         return main
     tables = [name for name, array in arrays.items() if _is_table(array)]
     if len(tables) > 1:
@@ -188,6 +190,6 @@ def _listed(arrays: Mapping[str, NDArray[Any]]) -> str:
 
 def _unclear(path: Path, arrays: Mapping[str, NDArray[Any]]) -> ValueError:
     return ValueError(
-        f"{path} holds {_listed(arrays)}: which one are the answers? expected one table of 3 or 4 columns "
-        "(pass variable= to choose), or vectors of one length named anchor, near and far"
+        f"{path} holds {_listed(arrays)}; expected one table of 3 or 4 columns (pass variable= to choose one), or "
+        "vectors of equal length named anchor, near and far"
     )

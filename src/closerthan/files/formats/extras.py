@@ -1,11 +1,11 @@
-"""Libraries that only some formats need."""
+"""Optional libraries that only some file formats need."""
 
 import importlib
 from typing import Any
 
 
 def extra(module: str, purpose: str) -> Any:
-    """The module, or an error that says how to install it.
+    """Import an optional module; if it is missing, raise an error that says how to install it.
 
     Examples
     --------
@@ -26,7 +26,7 @@ def extra(module: str, purpose: str) -> Any:
 
 
 def has_extra(module: str) -> bool:
-    """Whether the module can be imported.
+    """Return whether a module can be imported.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""HDF5 files, by h5py: their arrays, as long as these are inside the file and no larger than answers are."""
+"""Arrays of HDF5 files, read by h5py; links to other files and implausibly large arrays are refused."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -15,11 +15,11 @@ __all__ = ["RefusedError", "check_inside", "datasets", "inside"]
 
 
 class RefusedError(ValueError):
-    """A file that asks for the content of others, or for more memory than any answers need."""
+    """The file refers to the content of other files, or needs an implausible amount of memory."""
 
 
 def datasets(path: Path) -> Mapping[str, NDArray[Any]]:
-    """The arrays of numbers or text at the top of an HDF5 file, and in the groups there (``content/n_select``).
+    """Return the arrays of numbers or text at the root of an HDF5 file and in its top-level groups.
 
     Examples
     --------
@@ -31,7 +31,7 @@ def datasets(path: Path) -> Mapping[str, NDArray[Any]]:
     {'n_select': array([1, 2])}
     """
     h5py = extra("h5py", "reading an HDF5 file")
-    found: dict[str, NDArray[Any]] = {}
+    arrays: dict[str, NDArray[Any]] = {}
     try:
         with h5py.File(path, "r") as file:
             inner = [f"{name}/{part}" for name in file if inside(path, file, name) is None for part in file[name]]
@@ -40,24 +40,24 @@ def datasets(path: Path) -> Mapping[str, NDArray[Any]]:
                 if value is None:
                     continue
                 if value.dtype.kind in "biuf":
-                    found[name] = np.asarray(value[()])
+                    arrays[name] = np.asarray(value[()])
                 elif value.dtype.kind in "OS" and h5py.check_string_dtype(value.dtype) is not None:
                     cells = np.asarray(value[()])
                     text = [text_of(cell) for cell in cells.reshape(-1).tolist()]
-                    found[name] = np.array(text, dtype=str).reshape(cells.shape)
+                    arrays[name] = np.array(text, dtype=str).reshape(cells.shape)
     except RefusedError:
         raise
-    except Exception as error:  # h5py raises many kinds for a damaged file
+    except Exception as error:  # h5py raises many types of exceptions for a damaged file
         reason = " ".join(str(error).split())
         raise ValueError(f"{path} cannot be read as an HDF5 file: {reason}") from None
-    return found
+    return arrays
 
 
 def inside(path: Path, file: Any, name: str) -> Any:
-    """The dataset of this name; None if it is a group."""
+    """Return the dataset of this name; None if it is a group."""
     h5py = extra("h5py", "reading an HDF5 file")
     if not isinstance(file.get(name, getlink=True), h5py.HardLink):
-        raise _elsewhere(path, name)
+        raise _external(path, name)
     value = file[name]
     if not isinstance(value, h5py.Dataset):
         return None
@@ -66,16 +66,19 @@ def inside(path: Path, file: Any, name: str) -> Any:
 
 
 def check_inside(path: Path, name: str, dataset: Any) -> None:
-    """The numbers are in this file: HDF5 can put together a variable from any files that the reader may read.
+    """Raise an error unless the data are stored in this file and have a plausible size.
 
-    What was never written needs no byte in the file, and may be of any size.
+    HDF5 can assemble a dataset from any file that the user may read, and a dataset that was never written takes no
+    space in the file but may have any size.
     """
     if dataset.external or dataset.is_virtual:
-        raise _elsewhere(path, name)
-    bomb = too_large(int(dataset.size or 0) * dataset.dtype.itemsize, path.stat().st_size)
-    if bomb:
-        raise RefusedError(f"{path}, {name!r}: {bomb}")
+        raise _external(path, name)
+    problem = too_large(int(dataset.size or 0) * dataset.dtype.itemsize, path.stat().st_size)
+    if problem:
+        raise RefusedError(f"{path}, {name!r}: {problem}")
 
 
-def _elsewhere(path: Path, name: str) -> RefusedError:
-    return RefusedError(f"{path}: {name!r} is a link or lies in another file, and no other file is read; copy it in")
+def _external(path: Path, name: str) -> RefusedError:
+    return RefusedError(
+        f"{path}: {name!r} is a link or is stored in another file, and other files are not read; copy it in"
+    )

@@ -1,4 +1,4 @@
-"""JSON lines: one object (name: value) or one list of values per line."""
+"""JSON lines: each line holds one object (name: value) or one list of values."""
 
 import json
 from collections.abc import Iterator, Sequence
@@ -8,22 +8,22 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from closerthan.files.formats.opening import UNPACKING_ERRORS, NoAnswerError, open_bytes, unpacking_error
+from closerthan.files.formats.opening import DECOMPRESSION_ERRORS, NoAnswerError, decompression_error, open_bytes
 from closerthan.files.formats.sizes import LONGEST_LINE
-from closerthan.files.formats.tables import Column, LoadedTable, label, shown
+from closerthan.files.formats.tables import Column, LoadedTable, excerpt, label_of
 
 _EXPECTED = 'expected an object such as {"anchor": "a", "near": "b", "far": "c"} or a list'
 
 
 class Nested(str):
-    """JSON text of a cell that is neither a name nor a number; nobody minds it in a column that is not used."""
+    """JSON text of a cell that is neither a name nor a number, which is an error only if its column is used."""
 
 
 class JsonLinesTable(LoadedTable):
     """A file of JSON lines.
 
-    A list inside an object becomes numbered columns: ``{"shown": ["a", "b"]}`` is shown_1 and shown_2. A name that is
-    missing from a line is an empty cell.
+    A list inside an object becomes numbered columns: ``{"shown": ["a", "b"]}`` gives shown_1 and shown_2. If a line
+    lacks a name, its cell is empty.
     """
 
     kind, part = "JSON lines", "line"
@@ -31,10 +31,9 @@ class JsonLinesTable(LoadedTable):
     def __init__(self, path: Path) -> None:
         self.path = path
         self._numbers: list[int] = []
-        self._nested: dict[int, NDArray[np.intp]] = {}  # rows with cells that are neither names nor numbers
-        # Of each column only the cells that are there: if each line had a name of its own, the rest would fill the
-        # memory.
-        found: dict[str | int, tuple[list[int], list[str]]] = {}
+        self._nested: dict[int, NDArray[np.intp]] = {}  # by column: rows whose cell is neither a name nor a number
+        # Only existing cells are stored: with a different name on each line, empty cells would fill the memory.
+        cells_of: dict[str | int, tuple[list[int], list[str]]] = {}
         kinds = set()
         for number, content in self._contents():
             cells = self._flat(number, content)
@@ -42,23 +41,23 @@ class JsonLinesTable(LoadedTable):
             if len(kinds) > 1:
                 raise self._problem(number, f"some {self.part}s are objects and some are lists; use one or the other")
             for name, cell in cells.items():
-                rows, column = found.setdefault(name, ([], []))
+                rows, column = cells_of.setdefault(name, ([], []))
                 rows.append(len(self._numbers))
                 column.append(cell)
             self._numbers.append(number)
         if not self._numbers:
             raise NoAnswerError(f"{path} is empty: it has no {self.part} with an answer")
-        if not found:
+        if not cells_of:
             raise NoAnswerError(f"{path}: its {self.part}s are empty; {_EXPECTED}")
-        columns = [(name if isinstance(name, str) else None, cells) for name, cells in found.items()]
+        columns = [(name if isinstance(name, str) else None, cells) for name, cells in cells_of.items()]
         super().__init__(path, self.kind, columns)
         if kinds == {int}:
-            self.notes.append(f"the {self.part}s are lists: columns are taken by their position")
+            self.notes.append(f"the {self.part}s are lists, whose values are identified by their position")
 
-    # ---- what differs between lines and arrays ----
+    # ---- methods that JsonArrayTable overrides ----
 
     def _contents(self) -> Iterator[tuple[int, Any]]:
-        """The number of each line that is not empty, and what it says."""
+        """Yield the number and the parsed content of each line that is not empty."""
         try:
             with open_bytes(self.path) as file:
                 number = 0
@@ -66,12 +65,13 @@ class JsonLinesTable(LoadedTable):
                     number += 1
                     if len(line) > LONGEST_LINE:
                         raise ValueError(
-                            f"{self.path}, line {number} has more than {LONGEST_LINE:,} bytes; write one answer a line"
+                            f"{self.path}, line {number} has more than {LONGEST_LINE:,} bytes; write one answer per "
+                            "line"
                         )
                     if line.strip():
                         yield number, _parsed(self.path, number, line)
-        except UNPACKING_ERRORS as error:
-            raise unpacking_error(self.path, error) from None
+        except DECOMPRESSION_ERRORS as error:
+            raise decompression_error(self.path, error) from None
 
     def _text(self, number: int) -> str:
         with open_bytes(self.path) as file:
@@ -94,23 +94,23 @@ class JsonLinesTable(LoadedTable):
         else:
             raise self._problem(number, _EXPECTED)
         cells = {name: _cell(value) for name, value in items}
-        strange = next((text for text in (*map(str, cells), *cells.values()) if not _is_text(text)), None)
-        if strange is not None:
-            raise self._problem(number, f"{strange!r} has half of a pair of code units, which is no character")
+        invalid = next((text for text in (*map(str, cells), *cells.values()) if not _is_text(text)), None)
+        if invalid is not None:
+            raise self._problem(number, f"{invalid!r} contains an unpaired surrogate, which is not a character")
         return cells
 
     def _problem(self, number: int, problem: str) -> ValueError:
-        return ValueError(f"{self.path}, {self.part} {number} ({shown(self._text(number))}): {problem}")
+        return ValueError(f"{self.path}, {self.part} {number} ({excerpt(self._text(number))}): {problem}")
 
-    # ---- the contract of Table ----
+    # ---- the Table interface ----
 
     @property
     def n_rows(self) -> int:
-        """How many rows there are."""
+        """Number of rows."""
         return len(self._numbers)
 
     def read(self, objects: Sequence[int], labels: Sequence[int], numbers: Sequence[int]) -> None:
-        """Make columns ready."""
+        """Load columns."""
         for position in {*objects, *labels, *numbers}:
             if isinstance(self._cells[position], tuple):
                 rows, cells = self._cells[position]
@@ -124,35 +124,35 @@ class JsonLinesTable(LoadedTable):
                 self._cells[position] = Column(codes, [*column.labels, *missing])
 
     def check_cells(self, rows: NDArray[np.intp] | None = None) -> None:
-        """An error if a cell that was read, in one of these rows, is neither a name nor a number."""
+        """Raise an error if a loaded cell in ``rows`` is neither a name nor a number."""
         for position, nested in self._nested.items():
             bad = nested if rows is None else nested[np.isin(nested, rows)]
             if len(bad):
                 column = self.column(position)
-                held = shown(column.labels[column.codes[bad[0]]])
-                raise self.error(int(bad[0]), f"{self.title(position)} holds {held}; expected a name or a number")
+                cell = excerpt(column.labels[column.codes[bad[0]]])
+                raise self.error(int(bad[0]), f"{self.title(position)} holds {cell}; expected a name or a number")
 
     @property
     def lines(self) -> NDArray[np.int32] | None:
-        """The line of each row."""
+        """Line of each row."""
         return np.array(self._numbers, dtype=np.int32)
 
-    def place(self, row: int) -> str:
-        """The line's number and text."""
+    def describe_row(self, row: int) -> str:
+        """Return the line number and the text of the line."""
         number = self._numbers[row]
-        return f"{self.part} {number} ({shown(self._text(number))})"
+        return f"{self.part} {number} ({excerpt(self._text(number))})"
 
 
 def _parsed(path: Path, number: int, line: bytes) -> Any:
     try:
         return json.loads(line.removeprefix(b"\xef\xbb\xbf"))
-    except (ValueError, RecursionError) as error:  # a number of 5,000 digits is a plain ValueError
-        text = shown(line.decode("utf-8", "replace"))
+    except (ValueError, RecursionError) as error:  # an integer of more than 4,300 digits raises a plain ValueError
+        text = excerpt(line.decode("utf-8", "replace"))
         raise ValueError(f"{path}, line {number} ({text}): it is not JSON: {error}") from None
 
 
 def _cell(value: Any) -> str:
-    return Nested(json.dumps(value, ensure_ascii=False)) if isinstance(value, dict | list) else label(value)
+    return Nested(json.dumps(value, ensure_ascii=False)) if isinstance(value, dict | list) else label_of(value)
 
 
 def _is_text(text: str) -> bool:

@@ -1,4 +1,4 @@
-"""Lists in the cells of a text file, such as ["ant", "bee"] or ant;bee: they become numbered columns."""
+"""Lists in the cells of a text file, such as ["ant", "bee"] or ant;bee, expanded into numbered columns."""
 
 import ast
 import json
@@ -7,59 +7,63 @@ from collections.abc import Sequence
 from typing import Any
 
 from closerthan.comparisons.column_names import NUMBERED, plain
-from closerthan.files.formats.tables import MISSING, Column, Table, TableAround, label
+from closerthan.files.formats.tables import MISSING, Column, Table, TableWrapper, label_of
 
-__all__ = ["ListedTable", "may_be_list", "with_lists"]
+__all__ = ["ExpandedTable", "expand_lists", "may_be_list"]
 
 _BRACKETS = re.compile(r"\s*(\[.*\]|\(.*\))\s*", re.DOTALL)
-_BETWEEN = (";", "|")  # between the objects of a list without brackets
-_LONGEST = 10_000  # objects of a list
+_SEPARATORS = (";", "|")  # between the objects of a list without brackets
+_LONGEST = 10_000  # objects in a list
 
 
-def with_lists(table: Table) -> Table:
-    """The same table, or one in which columns of lists are numbered columns."""
-    first = table.first if len(table.first) == len(table.names) else ()
-    places = [place for place, cell in enumerate(first) if may_be_list(table.names[place], cell)]
-    if not places:
+def expand_lists(table: Table) -> Table:
+    """Return the table with columns of lists expanded into numbered columns."""
+    first_row = table.first_row if len(table.first_row) == len(table.names) else ()
+    candidates = [place for place, cell in enumerate(first_row) if may_be_list(table.names[place], cell)]
+    if not candidates:
         return table
-    table.read((), places, ())
-    found = {place: lists for place in places if (lists := _lists(table.column(place), table.names[place])) is not None}
-    return ListedTable(table, found) if found else table
+    table.read((), candidates, ())
+    lists = {
+        place: parsed
+        for place in candidates
+        if (parsed := _parse_lists(table.column(place), table.names[place])) is not None
+    }
+    return ExpandedTable(table, lists) if lists else table
 
 
-class ListedTable(TableAround):
-    """A table some of whose columns hold lists: behind its columns stand those that each list is made of."""
+class ExpandedTable(TableWrapper):
+    """A table with columns of lists; the numbered columns made from the lists follow the original columns."""
 
     def __init__(self, table: Table, lists: dict[int, list[list[str]]]) -> None:
         self._parts: list[tuple[int, Column]] = []
         names: list[str | None] = [None if place in lists else name for place, name in enumerate(table.names)]
-        for place, found in lists.items():
+        for place, values in lists.items():
             codes = table.column(place).codes
-            for number in range(max(map(len, found))):
-                cells = [cells[number] if number < len(cells) else "" for cells in found]
-                once = Column.of_cells(cells)
-                self._parts.append((place, Column(once.codes[codes], once.labels)))
+            for number in range(max(map(len, values))):
+                cells = [cells[number] if number < len(cells) else "" for cells in values]
+                distinct = Column.of_cells(cells)
+                self._parts.append((place, Column(distinct.codes[codes], distinct.labels)))
                 names.append(f"{table.names[place]}_{number + 1}")
-        # A column of lists keeps its place, so that the others keep theirs, under a name that means nothing.
+        # A column of lists keeps its position, so that the other columns keep theirs, but has no usable name.
         super().__init__(table, [name or "" for name in names])
         titles = ", ".join(table.title(place) for place in lists)
-        self.notes.append(f"the cells in {titles} are lists, and read as numbered columns")
+        self.notes.append(f"the cells in {titles} are lists and are read as numbered columns")
 
     def read(self, objects: Sequence[int], labels: Sequence[int], numbers: Sequence[int]) -> None:
-        """Make columns ready."""
+        """Load columns."""
         width = len(self._table.names)
         lists = {self._parts[place - width][0] for place in (*objects, *labels, *numbers) if place >= width}
-        inside = [[place for place in some if place < width] for some in (objects, labels, numbers)]
-        self._table.read(inside[0], [*inside[1], *lists], inside[2])
+        original = [[place for place in places if place < width] for places in (objects, labels, numbers)]
+        self._table.read(original[0], [*original[1], *lists], original[2])
 
     def column(self, position: int) -> Column:
-        """A column of labels."""
+        """Return a column of labels."""
         width = len(self._table.names)
         return self._parts[position - width][1] if position >= width else self._table.column(position)
 
 
 def may_be_list(name: str | None, cell: str) -> bool:
-    """Whether a cell of a column of this name looks like a list.
+    """Return whether a cell in a column of this name looks like a list.
 
     Examples
     --------
@@ -68,34 +72,34 @@ def may_be_list(name: str | None, cell: str) -> bool:
     """
     if not name:
         return False
-    several = any(plain(name) in words for words in NUMBERED.values())
-    return bool(_BRACKETS.fullmatch(cell)) or (several and any(sign in cell for sign in _BETWEEN))
+    holds_several = any(plain(name) in words for words in NUMBERED.values())
+    return bool(_BRACKETS.fullmatch(cell)) or (holds_several and any(mark in cell for mark in _SEPARATORS))
 
 
-def _lists(column: Column, name: str | None) -> list[list[str]] | None:
-    """The list in each different cell; None if one of them is none, or too long to be meant so."""
+def _parse_lists(column: Column, name: str | None) -> list[list[str]] | None:
+    """Return the list in each distinct cell; None if a cell is not a list, or a list is implausibly long."""
     cells = [cell for cell in column.labels if cell.strip() not in MISSING]
-    sign = next((sign for sign in _BETWEEN if all(sign in cell for cell in cells)), None)
+    separator = next((mark for mark in _SEPARATORS if all(mark in cell for cell in cells)), None)
     if all(_BRACKETS.fullmatch(cell) for cell in cells):
-        found = [[] if cell.strip() in MISSING else _in_brackets(cell) for cell in column.labels]
-    elif sign is not None and name is not None:
-        found = [[part.strip() for part in cell.split(sign)] if cell.strip() else [] for cell in column.labels]
+        parsed = [[] if cell.strip() in MISSING else _parse_brackets(cell) for cell in column.labels]
+    elif separator is not None and name is not None:
+        parsed = [[part.strip() for part in cell.split(separator)] if cell.strip() else [] for cell in column.labels]
     else:
         return None
-    lists = [one for one in found if one is not None]
-    return lists if len(lists) == len(found) and 0 < max(map(len, lists)) <= _LONGEST else None
+    lists = [values for values in parsed if values is not None]
+    return lists if len(lists) == len(parsed) and 0 < max(map(len, lists)) <= _LONGEST else None
 
 
-def _in_brackets(cell: str) -> list[str] | None:
-    """What is in a list as JSON or Python write it, or with nothing but commas between plain words."""
+def _parse_brackets(cell: str) -> list[str] | None:
+    """Parse a list in JSON or Python syntax, or of unquoted words separated by commas."""
     values: Any
     for parse in (json.loads, ast.literal_eval):
         try:
             values = parse(cell.strip())
         except (ValueError, SyntaxError, TypeError, RecursionError, MemoryError):
             continue
-        if isinstance(values, list | tuple) and not any(isinstance(one, dict | list | tuple) for one in values):
-            return [label(one) for one in values]
+        if isinstance(values, list | tuple) and not any(isinstance(value, dict | list | tuple) for value in values):
+            return [label_of(value) for value in values]
         return None
     words = [word.strip() for word in cell.strip()[1:-1].split(",")]
     return words if all(re.fullmatch(r"[^\"'\[\](){}]+", word) for word in words) else None

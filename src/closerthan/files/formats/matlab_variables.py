@@ -1,4 +1,4 @@
-"""Variables of MATLAB files: up to version 7 by SciPy, version 7.3 (which is HDF5) by h5py."""
+"""Variables of MATLAB files, read by SciPy up to version 7 and by h5py in version 7.3 (which is HDF5)."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -14,7 +14,7 @@ __all__ = ["variables"]
 
 
 def variables(path: Path) -> Mapping[str, NDArray[Any]]:
-    """The variables of a .mat file that are arrays of numbers, text, or cells with text.
+    """Return the variables of a .mat file that are arrays of numbers, text, or cells with text.
 
     Examples
     --------
@@ -26,7 +26,7 @@ def variables(path: Path) -> Mapping[str, NDArray[Any]]:
     """
     with open(path, "rb") as file:
         beginning = file.read(520)
-    # MATLAB puts 512 bytes of its own before the signature of HDF5.
+    # MATLAB writes a header of 512 bytes before the HDF5 signature.
     if b"\x89HDF\r\n" in (beginning[:6], beginning[512:518]):
         return _version_7_3(path)
     return _version_5(path)
@@ -36,10 +36,10 @@ def _version_5(path: Path) -> Mapping[str, NDArray[Any]]:
     from scipy import io
 
     try:
-        found = io.loadmat(path, chars_as_strings=True)
-    except Exception as error:  # loadmat raises many kinds for a damaged file
+        content = io.loadmat(path, chars_as_strings=True)
+    except Exception as error:  # loadmat raises many types of exceptions for a damaged file
         raise ValueError(f"{path} cannot be read as a MATLAB file: {error}") from None
-    return {name: _plain(value) for name, value in found.items() if not name.startswith("__") and _is_plain(value)}
+    return {name: _plain(value) for name, value in content.items() if not name.startswith("__") and _is_plain(value)}
 
 
 def _is_plain(value: Any) -> bool:
@@ -61,7 +61,7 @@ def _plain(value: NDArray[Any]) -> NDArray[Any]:
 
 def _version_7_3(path: Path) -> Mapping[str, NDArray[Any]]:
     h5py = extra("h5py", "reading a MATLAB file of version 7.3")
-    found: dict[str, NDArray[Any]] = {}
+    arrays: dict[str, NDArray[Any]] = {}
     try:
         with h5py.File(path, "r") as file:
             for name in file:
@@ -74,20 +74,20 @@ def _version_7_3(path: Path) -> Mapping[str, NDArray[Any]]:
                     for target in targets:
                         check_inside(path, name, target)
                     text = [_text(target) for target in targets]
-                    found[name] = np.array(text, dtype=str).reshape(cells.shape).T
+                    arrays[name] = np.array(text, dtype=str).reshape(cells.shape).T
                 elif value.attrs.get("MATLAB_class") == b"char":
-                    found[name] = np.array(_text(value))
+                    arrays[name] = np.array(_text(value))
                 elif value.dtype.kind in "biuf":
-                    found[name] = np.asarray(value[()]).T  # MATLAB's order of storage is the reverse
+                    arrays[name] = np.asarray(value[()]).T  # MATLAB stores arrays in column-major order
     except RefusedError:
         raise
-    except Exception as error:  # h5py raises many kinds for a damaged file
+    except Exception as error:  # h5py raises many types of exceptions for a damaged file
         raise ValueError(f"{path} cannot be read as a MATLAB file of version 7.3: {error}") from None
-    return found
+    return arrays
 
 
 def _text(dataset: Any) -> str:
-    """A MATLAB string, or a number as text; characters are stored as UTF-16 units."""
+    """Return a MATLAB string, or numbers as text; characters are stored as UTF-16 code units."""
     if "MATLAB_empty" in dataset.attrs:
         return ""
     values = np.ravel(dataset[()])

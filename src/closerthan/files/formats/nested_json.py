@@ -1,6 +1,6 @@
-"""Nested JSON, made into records: people with lists of screens, lists by person, and NEXT's exports.
+"""Nested JSON, flattened to records: people with lists of screens, lists by person, and exports of NEXT.
 
-What is said once about a person (or a block) is repeated in each of its records.
+Values given once for a person or a block are repeated in each of its records.
 """
 
 import functools
@@ -8,19 +8,20 @@ from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from closerthan.comparisons.column_names import NUMBERED, fits, number_in, plain
+from closerthan.files.formats.tables import abbreviated
 
-__all__ = ["NEXT", "Records", "holds_records", "names_object", "records_in", "screens_of"]
+__all__ = ["NEXT", "Records", "holds_records", "is_object_column", "list_of_records", "records_in"]
 
-_LEVELS = 8  # people, sessions, blocks, screens, and some to spare
+_LEVELS = 8  # more than people, sessions, blocks and screens need
 _OBJECTS = ("anchor", "near", "far", "left", "right", "near_1", "near_2", "far_1", "far_2")
-_LISTED = ("items", "ranking", "shown")
+_LIST_ROLES = ("items", "ranking", "shown")
 _SPLITS = frozenset({"train", "training", "test", "testing", "validation"})
 NEXT = "participant_responses"
-"""Where NEXT keeps what people answered."""
+"""Key under which NEXT stores the answers."""
 
 
 class Records(NamedTuple):
-    """One row per record, and what a reader of the summary should know about where they were."""
+    """Records, one per row, with remarks for the summary and the tool that exported them, if recognised."""
 
     rows: list[Any]
     notes: tuple[str, ...] = ()
@@ -28,12 +29,12 @@ class Records(NamedTuple):
 
 
 def holds_records(content: Any) -> bool:
-    """Whether there are records somewhere in an object (or NEXT put none there), and not the object itself is one."""
+    """Return whether an object contains records (or is an export of NEXT), rather than being a record itself."""
     return isinstance(content, dict) and (NEXT in content or records_in(content) is not None)
 
 
 def records_in(content: Any, level: int = 0) -> Records | None:
-    """The records that a JSON value holds; None if there are none.
+    """Return the records that a JSON value contains, or None.
 
     Examples
     --------
@@ -42,16 +43,16 @@ def records_in(content: Any, level: int = 0) -> Records | None:
     [{'participant': 'p1', 'age': 30, 'anchor': 'ant', 'near': 'bee', 'far': 'cat'}]
     """
     if isinstance(content, list):
-        if content and all(_is_table(one) for one in content):
+        if content and all(_is_table(value) for value in content):
             parts = [(str(number), part) for number, part in enumerate(content, 1)]
-            note = f"each of the {len(parts):,} lists is taken as one person's"
-            return Records(_of_people(parts), () if _says_who(content[0][0]) else (note,))
+            note = f"each of the {len(parts):,} lists is taken as the answers of one person"
+            return Records(_of_people(parts), () if _has_participant(content[0][0]) else (note,))
         return Records(list(_flat(content)))
     if not isinstance(content, dict):
         return None
     if isinstance(content.get(NEXT), dict):
         return _of_next(content[NEXT])
-    if screens_of(content) is not None:
+    if list_of_records(content) is not None:
         return Records(list(_flat([content])))
     parts = [(name, value) for name, value in content.items() if _is_part(value)]
     if len(parts) == len(content) and parts:
@@ -59,77 +60,77 @@ def records_in(content: Any, level: int = 0) -> Records | None:
     if level == _LEVELS:
         return None
     inner = [records_in(value, level + 1) for value in content.values() if isinstance(value, dict)]
-    found = [records for records in inner if records is not None]
-    return found[0] if len(found) == 1 else None  # {"participants": {"p1": ...}}
+    nested = [records for records in inner if records is not None]
+    return nested[0] if len(nested) == 1 else None  # {"participants": {"p1": ...}}
 
 
-def screens_of(record: Any) -> str | None:
-    """Under which name a record has a list of further records, if it is no answer itself."""
+def list_of_records(record: Any) -> str | None:
+    """Return the name of a record's list of further records; None if there is none, or the record is an answer."""
     if not isinstance(record, dict) or any(fits(role, name) for role in _OBJECTS for name in record):
         return None
-    listed = any(names_object(name) for name in record)  # of an answer, or all objects of a study
-    lists = [name for name, value in record.items() if _is_table(value) and not names_object(name)]
-    if len(lists) > 1 or listed:  # such as trials and a survey
+    has_objects = any(is_object_column(name) for name in record)  # those of an answer, or all objects of a study
+    lists = [name for name, value in record.items() if _is_table(value) and not is_object_column(name)]
+    if len(lists) > 1 or has_objects:  # for example trials and a survey
         lists = [name for name in lists if any(map(_is_answer_or_more, record[name]))]
     return lists[0] if len(lists) == 1 else None
 
 
 def _flat(records: list[Any], inherited: Mapping[str, Any] | None = None, level: int = 0) -> Iterator[Any]:
-    said = inherited or {}
+    shared = inherited or {}
     for record in records:
-        inner = screens_of(record) if level < _LEVELS else None
+        inner = list_of_records(record) if level < _LEVELS else None
         if inner is not None:
-            plainly = {name: value for name, value in record.items() if not isinstance(value, dict | list)}
-            yield from _flat(record[inner], {**said, **plainly}, level + 1)
+            scalars = {name: value for name, value in record.items() if not isinstance(value, dict | list)}
+            yield from _flat(record[inner], {**shared, **scalars}, level + 1)
         else:
-            yield {**said, **record} if isinstance(record, dict) and said else record
+            yield {**shared, **record} if isinstance(record, dict) and shared else record
 
 
 def _by_name(parts: list[tuple[str, Any]]) -> Records:
-    """An object of answers, or of people and what they answered."""
+    """Return the records of an object whose values are answers, or people with their answers."""
     if all(isinstance(part, dict) and _is_answer(part) for _, part in parts):
-        return Records([part for _, part in parts])  # a database calls each record by some name
+        return Records([part for _, part in parts])  # databases store each record under a key
     names = [name for name, _ in parts]
-    shown = ", ".join(names[:3]) + ", ..." * (len(names) > 3)
     if {plain(name) for name in names} <= _SPLITS:
         return Records(_of_people(parts, "split"))
-    return Records(_of_people(parts), (f"the lists called {shown} are taken as one person's each",))
+    return Records(
+        _of_people(parts), (f"the lists {abbreviated(names, 3)} are each taken as the answers of one person",)
+    )
 
 
 def _of_people(parts: list[tuple[str, Any]], title: str = "participant") -> list[Any]:
-    found: list[Any] = []
+    rows: list[Any] = []
     for name, part in parts:
         records = part if isinstance(part, list) else [part]
-        said = (
-            {} if title == "participant" and any(map(_says_who, [*records[:1], *_flat(records[:1])])) else {title: name}
-        )
-        found += _flat(records, said)
-    return found
+        names_person = any(map(_has_participant, [*records[:1], *_flat(records[:1])]))
+        rows += _flat(records, {} if title == "participant" and names_person else {title: name})
+    return rows
 
 
 def _of_next(people: Mapping[str, Any]) -> Records | None:
-    """What NEXT exports: each person's queries, with the targets at the center, on the left and on the right."""
-    found, open_queries = [], 0
+    """Return the records of an export of NEXT, which lists the queries of each person with three targets."""
+    rows, n_unanswered = [], 0
     for person, queries in people.items():
         for query in queries if isinstance(queries, list) else ():
-            shown = _targets(query)
-            if shown is None:
+            targets = _targets(query)
+            if targets is None:
                 return None
             winner = query.get("target_winner")
             if winner is None and "index_winner" in query:
-                winner = next((one.name for one in shown.values() if one.index == query["index_winner"]), None)
+                index = query["index_winner"]
+                winner = next((target.name for target in targets.values() if target.index == index), None)
             if winner is None:
-                open_queries += 1
+                n_unanswered += 1
                 continue
             record = {"participant": person.rpartition("_")[2] or person}
-            record |= {place: one.name for place, one in shown.items()}
+            record |= {place: target.name for place, target in targets.items()}
             record["answer"] = winner
             record |= {name: query[name] for name in ("response_time", "alg_label") if name in query}
-            found.append(record)
-    if not found:
+            rows.append(record)
+    if not rows:
         return None
-    notes = (f"{open_queries:,} queries were not answered, and are left out",) if open_queries else ()
-    return Records(found, notes, "NEXT")
+    notes = (f"{n_unanswered:,} queries were not answered and are left out",) if n_unanswered else ()
+    return Records(rows, notes, "NEXT")
 
 
 class _Target(NamedTuple):
@@ -138,49 +139,50 @@ class _Target(NamedTuple):
 
 
 def _targets(query: Any) -> dict[str, _Target] | None:
-    listed = query.get("target_indices") if isinstance(query, dict) else None
-    found: dict[str, _Target] = {}
-    for one in listed if isinstance(listed, list) else ():
-        if isinstance(one, dict):
-            inner = one.get("target")
-            target = {**one, **inner} if isinstance(inner, dict) else one
-            found[str(one.get("label"))] = _Target(target.get("target_id", one.get("index")), one.get("index"))
-    return found if {"center", "left", "right"} <= set(found) else None
+    entries = query.get("target_indices") if isinstance(query, dict) else None
+    targets: dict[str, _Target] = {}
+    for entry in entries if isinstance(entries, list) else ():
+        if isinstance(entry, dict):
+            inner = entry.get("target")
+            target = {**entry, **inner} if isinstance(inner, dict) else entry
+            name = target.get("target_id", entry.get("index"))
+            targets[str(entry.get("label"))] = _Target(name, entry.get("index"))
+    return targets if {"center", "left", "right"} <= set(targets) else None
 
 
-# ---- what a value is ----
+# ---- classification of JSON values ----
 
 
 def _is_table(value: Any) -> bool:
-    return isinstance(value, list) and bool(value) and all(isinstance(one, dict) for one in value)
+    return isinstance(value, list) and bool(value) and all(isinstance(entry, dict) for entry in value)
 
 
 def _is_part(value: Any) -> bool:
-    """Whether a value is what one person answered, or an answer."""
+    """Return whether a value is an answer or all answers of a person."""
     return _is_table(value) or (isinstance(value, dict) and _is_answer_or_more(value))
 
 
 def _is_answer_or_more(record: dict[str, Any]) -> bool:
-    return _is_answer(record) or screens_of(record) is not None
+    return _is_answer(record) or list_of_records(record) is not None
 
 
 def _is_answer(record: dict[str, Any]) -> bool:
-    return any(names_object(name) for name in record)
+    return any(is_object_column(name) for name in record)
 
 
-@functools.lru_cache(maxsize=1 << 12)  # asked of each record
-def names_object(name: str) -> bool:
-    """Whether a column of this name usually holds objects that are compared.
+@functools.lru_cache(maxsize=1 << 12)  # called for each record
+def is_object_column(name: str) -> bool:
+    """Return whether a column of this name usually holds compared objects.
 
     Examples
     --------
-    >>> names_object("left"), names_object("stim_2"), names_object("age")
+    >>> is_object_column("left"), is_object_column("stim_2"), is_object_column("age")
     (True, True, False)
     """
     if any(fits(role, name) for role in _OBJECTS):
         return True
-    return any(plain(name) in NUMBERED[role] or number_in(role, name) is not None for role in _LISTED)
+    return any(plain(name) in NUMBERED[role] or number_in(role, name) is not None for role in _LIST_ROLES)
 
 
-def _says_who(record: Any) -> bool:
+def _has_participant(record: Any) -> bool:
     return isinstance(record, dict) and any(fits("participant", name) for name in record)

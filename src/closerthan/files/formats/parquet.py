@@ -1,4 +1,4 @@
-"""Parquet, by pyarrow."""
+"""Parquet files, read by pyarrow."""
 
 import contextlib
 import json
@@ -12,26 +12,26 @@ from numpy.typing import NDArray
 from closerthan.files.formats.extras import extra
 from closerthan.files.formats.opening import NoAnswerError
 from closerthan.files.formats.sizes import too_large
-from closerthan.files.formats.tables import Column, LoadedTable, checked_settings, numbered_columns
+from closerthan.files.formats.tables import Column, LoadedTable, checked_object_info, numbered_columns
 
-_SHOWN = 200  # characters of pyarrow's reason
-_CELL, _LISTED = 8, 64  # bytes that a cell needs in memory at least, and one in a list
-SETTINGS = b"closerthan"
-"""The key of the file's metadata under which the objects are described, as JSON."""
+_REASON = 200  # characters of pyarrow's message that are repeated
+_CELL, _LIST_CELL = 8, 64  # minimal bytes in memory per cell, and per cell of a list
+METADATA_KEY = b"closerthan"
+"""Key of the file metadata that holds a description of the objects, as JSON."""
 
 
 class ParquetTable(LoadedTable):
-    """A Parquet file; only the columns that are asked for are read, and lists become numbered columns."""
+    """A Parquet file; columns are read on demand, and lists become numbered columns."""
 
     def __init__(self, path: Path) -> None:
         types = extra("pyarrow.types", "reading a Parquet file")
         with reading_parquet(path):
-            self._file = opened_parquet(path)
+            self._file = open_parquet(path)
             schema = self._file.schema_arrow
         if not self._file.metadata.num_rows:
             raise NoAnswerError(f"{path} is empty: it has columns, but no row")
         columns: list[tuple[str | None, Any]] = []
-        self._fields: list[int | None] = []  # the field of the schema that a column is still to be read from
+        self._fields: list[int | None] = []  # the field of the schema that each column is read from
         for number, field in enumerate(schema):
             if types.is_list(field.type) or types.is_large_list(field.type) or types.is_fixed_size_list(field.type):
                 with reading_parquet(path, field.name):
@@ -40,29 +40,29 @@ class ParquetTable(LoadedTable):
                 columns.append((field.name, None))
             self._fields += [number] * (len(columns) - len(self._fields))
         super().__init__(path, "Parquet", columns)
-        if SETTINGS in (schema.metadata or {}):
+        if METADATA_KEY in (schema.metadata or {}):
             with reading_parquet(path, "the list of objects"):
-                self.settings = checked_settings(path, json.loads(schema.metadata[SETTINGS]))
+                self.object_info = checked_object_info(path, json.loads(schema.metadata[METADATA_KEY]))
 
     def _field(self, path: Path, number: int) -> Any:
-        """A column of the file as a chunked array."""
+        """Return a column of the file as a chunked array."""
         names = self._file.schema_arrow.names
         name = names[number]
-        # A dot leads into a nested column, and of equal names it is not clear which is meant: then all are read.
-        alone = "." not in name and names.count(name) == 1
-        check_size(path, self._file, column=name if alone else None)
-        column = self._file.read([name]).column(0) if alone else self._file.read().column(number)
+        # pyarrow takes a dot for a path into a nested column, and a repeated name is ambiguous: then read all columns.
+        is_unique = "." not in name and names.count(name) == 1
+        check_size(path, self._file, column=name if is_unique else None)
+        column = self._file.read([name]).column(0) if is_unique else self._file.read().column(number)
         if len(column) != self.n_rows:
             raise ValueError(f"{path}: column {name!r} has {len(column):,} rows, not {self.n_rows:,}; it is damaged")
         return column
 
     @property
     def n_rows(self) -> int:
-        """How many rows there are."""
+        """Number of rows."""
         return int(self._file.metadata.num_rows)
 
     def read(self, objects: Sequence[int], labels: Sequence[int], numbers: Sequence[int]) -> None:
-        """Make columns ready."""
+        """Load columns."""
         for position in {*objects, *labels, *numbers}:
             if self._cells[position] is None:
                 number = self._fields[position]
@@ -70,26 +70,26 @@ class ParquetTable(LoadedTable):
                 with reading_parquet(self.path, self.title(position)):
                     self._cells[position] = cells_of(self._field(self.path, number))
 
-    def place(self, row: int) -> str:
-        """The row and those of its cells that were read."""
+    def describe_row(self, row: int) -> str:
+        """Return the row number and the cells."""
         self.read((), range(len(self.names)), ())
-        return super().place(row)
+        return super().describe_row(row)
 
 
-def opened_parquet(path: Path) -> Any:
-    """A Parquet file whose text is read as labels and numbers that point at them, as much of it as there may be."""
+def open_parquet(path: Path) -> Any:
+    """Open a Parquet file so that text columns are dictionary-encoded, whatever their size."""
     parquet = extra("pyarrow.parquet", "reading a Parquet file")
     schema = parquet.ParquetFile(path).schema
     columns = [schema.column(number) for number in range(len(schema))]
     text = [column.path for column in columns if column.physical_type == "BYTE_ARRAY" and column.path == column.name]
-    # Without pre_buffer: it would read ahead all row groups, so that memory grows with the file.
+    # pre_buffer would read ahead all row groups, so that memory would grow with the file.
     return parquet.ParquetFile(path, read_dictionary=text, pre_buffer=False)
 
 
 def check_size(path: Path, file: Any, *, column: str | None = None) -> None:
-    """An error if a column (None: all together) needs far more memory than any answers of the file's size do.
+    """Raise an error if a column (None: all columns together) needs too much memory to be plausible.
 
-    A billion equal cells are a few bytes in the file.
+    A billion equal cells take only a few bytes in the file.
     """
     needed = 0
     for group in range(file.metadata.num_row_groups):
@@ -98,52 +98,52 @@ def check_size(path: Path, file: Any, *, column: str | None = None) -> None:
             chunk = chunks.column(number)
             first = chunk.path_in_schema.partition(".")[0]
             if column in (None, chunk.path_in_schema, first):
-                cell = _CELL if chunk.path_in_schema == first else _LISTED
+                cell = _CELL if chunk.path_in_schema == first else _LIST_CELL
                 needed += max(chunk.total_uncompressed_size, cell * chunk.num_values)
-    bomb = too_large(needed, path.stat().st_size)
-    if bomb:
+    problem = too_large(needed, path.stat().st_size)
+    if problem:
         where = "" if column is None else f", column {column!r}"
-        raise ValueError(f"{path}{where}: {bomb}")
+        raise ValueError(f"{path}{where}: {problem}")
 
 
-def settings_of(path: Path) -> dict[str, Any]:
-    """What a Parquet file says about its objects, as options of a reader."""
+def object_info_of(path: Path) -> dict[str, Any]:
+    """Return the description of the objects in a Parquet file, as options of ``read_answers``."""
     parquet = extra("pyarrow.parquet", "reading a Parquet file")
     with reading_parquet(path, "the list of objects"):
         metadata = parquet.read_schema(path).metadata or {}
-        return dict(checked_settings(path, json.loads(metadata.get(SETTINGS, b"{}"))))
+        return dict(checked_object_info(path, json.loads(metadata.get(METADATA_KEY, b"{}"))))
 
 
 @contextlib.contextmanager
 def reading_parquet(path: Path, part: str | None = None) -> Iterator[None]:
-    """Whatever pyarrow says of a damaged file (or a part of it) is one sentence that names the file."""
+    """Convert pyarrow's exceptions about a damaged file (or a part of it) to a ValueError that names the file."""
     arrow = extra("pyarrow", "reading a Parquet file")
     try:
         yield
     except (arrow.ArrowException, OSError, KeyError, UnicodeError, json.JSONDecodeError) as error:
-        reason = " ".join(str(error).split())[:_SHOWN]
+        reason = " ".join(str(error).split())[:_REASON]
         where = "is not a Parquet file" if part is None else f"cannot be read as Parquet ({part})"
         raise ValueError(f"{path} {where}, or it is damaged: {reason}") from None
 
 
-def labels_in(column: Any) -> list[str]:
-    """The label of each cell of a chunked array of any type, as text."""
-    found = _labelled(column)
-    return [found.labels[code] for code in found.codes.tolist()]
+def labels_of_cells(column: Any) -> list[str]:
+    """Return the text of each cell of a chunked array of any type."""
+    encoded = _encode(column)
+    return [encoded.labels[code] for code in encoded.codes.tolist()]
 
 
 def cells_of(column: Any) -> Column | NDArray[Any]:
-    """A chunked array as labels or, if it holds numbers, as an array."""
+    """Convert a chunked array to an array if it holds numbers, otherwise to a column of labels."""
     arrow = extra("pyarrow", "reading a Parquet file")
     types = arrow.types
     if types.is_integer(column.type) and not column.null_count:
         return np.asarray(column.to_numpy())
     if types.is_integer(column.type) or types.is_floating(column.type):
         return np.asarray(column.cast(arrow.float64()).to_numpy())
-    return _labelled(column)
+    return _encode(column)
 
 
-def _labelled(column: Any) -> Column:
+def _encode(column: Any) -> Column:
     arrow = extra("pyarrow", "reading a Parquet file")
     types = arrow.types
     if not types.is_dictionary(column.type):
@@ -151,8 +151,8 @@ def _labelled(column: Any) -> Column:
     column = column.unify_dictionaries() if column.num_chunks > 1 else column
     chunks = column.chunks
     labels = ["" if name is None else name for name in chunks[0].dictionary.cast(arrow.string()).to_pylist()]
-    # As 64 bits: one more label may not fit into the type of the indices.
+    # 64 bits, because the code of the additional empty label may not fit into the type of the indices.
     codes = np.concatenate([chunk.indices.cast(arrow.int64()).fill_null(len(labels)).to_numpy() for chunk in chunks])
     if codes.min() < 0 or codes.max() > len(labels):
-        raise ValueError("a cell points at a label that is not there")
+        raise ValueError("a cell refers to a label that does not exist")
     return Column(codes.astype(np.int32), [*labels, ""])

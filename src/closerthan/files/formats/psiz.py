@@ -1,11 +1,10 @@
-"""Observations of psiz: HDF5 files in which somebody chose, of several objects, those most like a query.
+"""Observations of psiz: HDF5 files of trials in which a person chose the objects most similar to a query.
 
-``stimulus_set`` has a row per trial: the query, the chosen objects (the most similar first, if ``is_ranked``), and
-those that were not chosen. A number below 0 (with ``mask_zero``, 0) stands for no object.
+``stimulus_set`` has one row per trial: the query, the chosen objects (the most similar first if ``is_ranked``), and the
+objects that were not chosen. A negative number (0 if ``mask_zero``) means no object.
 
-A TrialDataset of psiz 0.8 keeps the objects in the order in which they were shown, and beside them the number of the
-outcome: which of all rankings of ``n_select`` of them, in alphabetical order of their places, was given. 0 stands for
-no object.
+A TrialDataset of psiz 0.8 stores the objects in presentation order, together with the index of the outcome in the
+lexicographic order of all rankings of ``n_select`` positions. There, 0 means no object.
 """
 
 import math
@@ -25,60 +24,62 @@ _MARK = "stimulus_set"
 
 
 class PsizTable(LoadedTable):
-    """The trials of psiz as questions "which are nearest to the anchor?".
+    """Trials of psiz as questions "which objects are nearest to the anchor?".
 
-    A ranked choice of two is two rows of one answer: the first is nearest of all, the second is nearest of the rest.
+    A ranked choice of two objects gives two rows of one answer: the first object is nearest of all, and the second is
+    nearest of the others.
     """
 
     def __init__(self, path: Path, arrays: Mapping[str, NDArray[Any]]) -> None:
         arrays = {name: array for name, array in arrays.items() if array.size}
         if f"content/{_MARK}" in arrays:
             arrays = _observations(path, arrays)
-        shown = arrays.get(_MARK)
-        if shown is None or shown.ndim != 2 or shown.shape[1] < 3 or shown.dtype.kind not in "iu":
-            found = ", ".join(f"{name} {array.shape}" for name, array in list(arrays.items())[:10]) or "nothing"
+        stimuli = arrays.get(_MARK)
+        if stimuli is None or stimuli.ndim != 2 or stimuli.shape[1] < 3 or stimuli.dtype.kind not in "iu":
+            content = ", ".join(f"{name} {array.shape}" for name, array in list(arrays.items())[:10]) or "nothing"
             raise ValueError(
-                f"{path} holds {found}; of HDF5 files those are read that psiz saves as RankObservations (with "
-                f"{_MARK}, one row of whole numbers per trial) or as TrialDataset"
+                f"{path} holds {content}; the only HDF5 files that can be read are those that psiz saves as "
+                f"RankObservations (with {_MARK}, one row of whole numbers per trial) or as TrialDataset"
             )
         if "rating" in arrays:
-            raise ValueError(f"{path} holds ratings of psiz, which are no comparisons")
-        n_trials = len(shown)
+            raise ValueError(f"{path} holds ratings of psiz, which are not comparisons")
+        n_trials = len(stimuli)
         masked = bool(np.ravel(arrays.get("mask_zero", np.zeros(1)))[0])
-        there = shown > 0 if masked else shown >= 0
+        is_object = stimuli > 0 if masked else stimuli >= 0
         n_select = _per_trial(path, arrays, "n_select", n_trials, 1)
         ranked = _per_trial(path, arrays, "is_ranked", n_trials, 1).astype(bool)
-        bad = (n_select < 1) | (n_select >= there[:, 1:].sum(axis=1)) | ~there[:, 0]
+        bad = (n_select < 1) | (n_select >= is_object[:, 1:].sum(axis=1)) | ~is_object[:, 0]
         if bad.any():
             row = int(np.argmax(bad))
             raise ValueError(
-                f"{path}, trial {row}: {n_select[row]} of {int(there[row, 1:].sum())} objects are chosen; expected a "
-                "query, at least one that is chosen and one that is not"
+                f"{path}, trial {row}: {n_select[row]} of {int(is_object[row, 1:].sum())} objects are chosen; expected "
+                "a query, at least one object that is chosen and one that is not"
             )
-        self._shown, self._there = shown, there
-        trial, first = _questions(n_select, ranked)
-        columns = self._columns(trial, first, n_select, ranked)
+        self._stimuli, self._is_object = stimuli, is_object
+        trial, n_before = _questions(n_select, ranked)
+        columns = self._columns(trial, n_before, n_select, ranked)
         if len(trial) > n_trials:
             columns.append(("answer_id", trial.astype(np.int64)))
-        for name, title, nothing in (
+        for name, title, default in (
             ("agent_id", "participant", 0), ("session_id", "participant", 0), ("rt_ms", "rt_ms", -1),
             ("weight", "weight", 1),
         ):  # fmt: skip
             if name in arrays and title not in dict(columns):
-                values = _per_trial(path, arrays, name, n_trials, nothing)
-                if (values != nothing).any():  # psiz fills in what was not said
+                values = _per_trial(path, arrays, name, n_trials, default)
+                if (values != default).any():  # psiz writes defaults where nothing was recorded
                     columns.append((title, values[trial]))
         super().__init__(path, "HDF5, observations of psiz", columns)
 
     def _columns(
-        self, trial: NDArray[np.intp], first: NDArray[np.intp], n_select: NDArray[Any], ranked: NDArray[np.bool_]
+        self, trial: NDArray[np.intp], n_before: NDArray[np.intp], n_select: NDArray[Any], ranked: NDArray[np.bool_]
     ) -> list[tuple[str, Any]]:
-        numbers = np.unique(self._shown[self._there])
+        numbers = np.unique(self._stimuli[self._is_object])
         labels = [*map(str, numbers.tolist()), ""]
-        cells = np.where(self._there, np.searchsorted(numbers, self._shown), len(numbers)).astype(np.int32)[trial]
+        codes = np.where(self._is_object, np.searchsorted(numbers, self._stimuli), len(numbers))
+        cells = codes.astype(np.int32)[trial]
         n_chosen = np.where(ranked, 1, n_select)[trial]
-        # What was chosen before is gone: the others move up, so that no list has a hole.
-        place = np.arange(cells.shape[1] - 1)[None, :] + first[:, None] + 1
+        # Objects chosen earlier are removed and the others move up, so lists have no gaps.
+        place = np.arange(cells.shape[1] - 1)[None, :] + n_before[:, None] + 1
         options = np.take_along_axis(cells, np.minimum(place, cells.shape[1] - 1), axis=1)
         options[place >= cells.shape[1]] = len(labels) - 1
         chosen = np.where(np.arange(options.shape[1])[None, :] < n_chosen[:, None], options, len(labels) - 1)
@@ -90,45 +91,45 @@ class PsizTable(LoadedTable):
 
 
 def _observations(path: Path, arrays: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
-    """The trials of a TrialDataset in the way of RankObservations: the chosen objects come first."""
+    """Convert the trials of a TrialDataset to the layout of RankObservations, with the chosen objects first."""
     content, outcome = (_text(arrays.get(f"{part}/class_name")) for part in ("content", "outcome"))
     if content != "RankSimilarity":
-        raise ValueError(f"{path} holds trials of psiz called {content}; those called RankSimilarity are comparisons")
+        raise ValueError(f"{path} holds trials of psiz of type {content}; only RankSimilarity trials are comparisons")
     if outcome != "SparseCategorical" or "outcome/index" not in arrays:
         raise ValueError(
             f"{path} holds trials of psiz without answers: their outcome is {outcome}; save a TrialDataset with a "
-            "SparseCategorical one"
+            "SparseCategorical outcome"
         )
-    shown = arrays[f"content/{_MARK}"]
-    if shown.dtype.kind not in "iu" or shown.ndim not in (2, 3) or shown.shape[-1] < 3 or (shown < 0).any():
-        raise ValueError(f"{path}: {_MARK} has shape {shown.shape}; expected a row of whole numbers per trial")
-    trials = shown.reshape(-1, shown.shape[-1]).astype(np.int64)
+    stimuli = arrays[f"content/{_MARK}"]
+    if stimuli.dtype.kind not in "iu" or stimuli.ndim not in (2, 3) or stimuli.shape[-1] < 3 or (stimuli < 0).any():
+        raise ValueError(f"{path}: {_MARK} has shape {stimuli.shape}; expected a row of whole numbers per trial")
+    trials = stimuli.reshape(-1, stimuli.shape[-1]).astype(np.int64)
     n_select = _per_trial(path, {"n_select": arrays.get("content/n_select", np.ones(len(trials)))}, "n_select",
                           len(trials), 1).astype(np.int64)  # fmt: skip
     index = _per_trial(path, {"index": arrays["outcome/index"]}, "index", len(trials), 0).astype(np.int64)
-    there = trials[:, 0] > 0  # other rows fill up shorter sequences
+    is_trial = trials[:, 0] > 0  # the other rows are padding
     ordered = trials.copy()
-    for row in np.flatnonzero(there).tolist():
+    for row in np.flatnonzero(is_trial).tolist():
         n_options = int((trials[row, 1:] > 0).sum())
         order = _ranking(int(index[row]), n_options, int(n_select[row]))
         if order is None:
             raise ValueError(
                 f"{path}, trial {row}: the outcome is number {index[row]} of the rankings of {n_select[row]} of "
-                f"{n_options} objects, which there is not"
+                f"{n_options} objects, which does not exist"
             )
         ordered[row, 1 : n_options + 1] = trials[row, 1:][order]
-    found = {_MARK: ordered[there], "n_select": n_select[there], "mask_zero": np.ones(1)}
+    result = {_MARK: ordered[is_trial], "n_select": n_select[is_trial], "mask_zero": np.ones(1)}
     for name, array in arrays.items():
         group = name.removeprefix("groups/")
         if name == "weight":
-            found["weight"] = array.reshape(-1)[there] if array.size == len(trials) else array
+            result["weight"] = array.reshape(-1)[is_trial] if array.size == len(trials) else array
         elif group != name and fits("participant", group) and array.size == len(trials):
-            found["agent_id"] = array.reshape(-1)[there]
-    return found
+            result["agent_id"] = array.reshape(-1)[is_trial]
+    return result
 
 
 def _ranking(number: int, n_options: int, n_chosen: int) -> list[int] | None:
-    """The places of the options, the chosen ones first, in the ranking of this number; None if there is none.
+    """Return the option positions, chosen ones first, of the ranking with this index; None if it does not exist.
 
     Examples
     --------
@@ -137,11 +138,11 @@ def _ranking(number: int, n_options: int, n_chosen: int) -> list[int] | None:
     """
     if not 1 <= n_chosen < n_options or not 0 <= number < math.perm(n_options, n_chosen):
         return None
-    left, chosen = list(range(n_options)), []
+    remaining, chosen = list(range(n_options)), []
     for place in range(n_chosen):
         which, number = divmod(number, math.perm(n_options - place - 1, n_chosen - place - 1))
-        chosen.append(left.pop(which))
-    return chosen + left
+        chosen.append(remaining.pop(which))
+    return chosen + remaining
 
 
 def _text(array: NDArray[Any] | None) -> str:
@@ -149,14 +150,16 @@ def _text(array: NDArray[Any] | None) -> str:
 
 
 def _questions(n_select: NDArray[Any], ranked: NDArray[np.bool_]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """The trial of each question, and how many objects are chosen already when it is asked."""
+    """Return the trial of each question, and the number of objects chosen before it."""
     rows = np.where(ranked, n_select, 1).astype(np.intp)
     trial = np.repeat(np.arange(len(rows)), rows)
     return trial, np.arange(len(trial)) - np.repeat(np.cumsum(rows) - rows, rows)
 
 
-def _per_trial(path: Path, arrays: Mapping[str, NDArray[Any]], name: str, n_trials: int, usual: float) -> NDArray[Any]:
-    values = np.ravel(arrays[name]) if name in arrays else np.full(n_trials, usual)
+def _per_trial(
+    path: Path, arrays: Mapping[str, NDArray[Any]], name: str, n_trials: int, default: float
+) -> NDArray[Any]:
+    values = np.ravel(arrays[name]) if name in arrays else np.full(n_trials, default)
     if values.shape != (n_trials,) or values.dtype.kind not in "biuf" or not np.isfinite(values).all():
         raise ValueError(f"{path}: {name} has {values.size:,} values; expected a finite number for each of "
                          f"{n_trials:,} trials")  # fmt: skip

@@ -1,7 +1,7 @@
-"""MATLAB and HDF5 files, read in a process of their own.
+"""Read MATLAB and HDF5 files in a separate process.
 
-The libraries trust what a file says of itself: a damaged file can end the process, and with it a notebook. So a second
-Python process reads the file and hands back plain arrays; if it dies, that is an error of one sentence.
+The libraries for these formats trust the file, so a damaged one can crash the process, and a notebook with it. A second
+Python process therefore reads the file and sends back plain arrays; if it crashes, the user sees an error message.
 """
 
 import io
@@ -17,22 +17,22 @@ from numpy.typing import NDArray
 
 from closerthan.files.formats import hdf5, matlab_variables
 
-__all__ = ["READERS", "hand_over", "read_arrays"]
+__all__ = ["READERS", "read_arrays", "send_arrays"]
 
 _PROGRAM = """
 import json, sys
 sys.path[:] = json.loads(sys.argv[1])
-from closerthan.files.formats.second_process import hand_over
-hand_over(sys.argv[2], sys.argv[3], sys.stdout.buffer)
+from closerthan.files.formats.second_process import send_arrays
+send_arrays(sys.argv[2], sys.argv[3], sys.stdout.buffer)
 """
-_PATIENCE = 60.0  # seconds, and one more per megabyte
+_TIMEOUT = 60.0  # seconds, plus one per megabyte
 
 READERS = {"MATLAB": matlab_variables.variables, "HDF5": hdf5.datasets}
-"""Who reads a file of a format."""
+"""Functions that read the arrays of a file, by format."""
 
 
 def read_arrays(path: Path, format: str) -> Mapping[str, NDArray[Any]]:
-    """The arrays of a MATLAB or HDF5 file that hold numbers or text.
+    """Return the arrays of numbers or text in a MATLAB or HDF5 file.
 
     Examples
     --------
@@ -44,62 +44,62 @@ def read_arrays(path: Path, format: str) -> Mapping[str, NDArray[Any]]:
     """
     if not _is_interpreter(sys.executable):
         return READERS[format](path)
-    # -I: neither the current folder nor the environment decides what the other process imports.
+    # With -I, neither the current folder nor the environment affects what the other process imports.
     command = [sys.executable, "-I", "-c", _PROGRAM, json.dumps(sys.path), str(path), format]
     quiet: dict[str, Any] = {"stdin": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
     quiet["creationflags"] = getattr(subprocess, "CREATE_NO_WINDOW", 0)
-    patience = _PATIENCE + path.stat().st_size / 1e6
+    timeout = _TIMEOUT + path.stat().st_size / 1e6
     try:
-        done = subprocess.run(command, stdout=subprocess.PIPE, timeout=patience, check=False, **quiet)
+        process = subprocess.run(command, stdout=subprocess.PIPE, timeout=timeout, check=False, **quiet)
     except subprocess.TimeoutExpired:
-        raise _damaged(path, format, f"reading it took longer than {patience:.0f} s") from None
-    except OSError:  # there are systems on which no process can be started
+        raise _damaged(path, format, f"reading it took longer than {timeout:.0f} s") from None
+    except OSError:  # some systems do not allow new processes
         return READERS[format](path)
-    return _taken_over(path, format, done.stdout, done.returncode)
+    return _received(path, format, process.stdout, process.returncode)
 
 
-def hand_over(path: str, format: str, pipe: IO[bytes]) -> None:
-    """Write the arrays to a pipe: a line of JSON with their names, or with an error, and the arrays."""
-    found: Mapping[str, NDArray[Any]] = {}
+def send_arrays(path: str, format: str, pipe: IO[bytes]) -> None:
+    """Write the arrays to a pipe: a line of JSON with their names or with an error, followed by the arrays."""
+    arrays: Mapping[str, NDArray[Any]] = {}
     try:
-        found = READERS[format](Path(path))
-        head: dict[str, Any] = {"names": list(found)}
+        arrays = READERS[format](Path(path))
+        head: dict[str, Any] = {"names": list(arrays)}
     except (ValueError, ImportError, OSError, MemoryError) as error:
         head = {"error": str(error) or f"{path} cannot be read", "is_library": isinstance(error, ImportError)}
     pipe.write(json.dumps(head).encode() + b"\n")
-    for array in found.values():
+    for array in arrays.values():
         np.lib.format.write_array(_Writer(pipe), array, allow_pickle=False)
     pipe.flush()
 
 
 class _Writer:
-    """A pipe that NumPy does not take for a file on disk."""
+    """A wrapper that keeps NumPy from treating a pipe as a file on disk."""
 
     def __init__(self, pipe: IO[bytes]) -> None:
         self.write = pipe.write
 
 
-def _taken_over(path: Path, format: str, handed: bytes, code: int) -> Mapping[str, NDArray[Any]]:
-    pipe = io.BytesIO(handed)
+def _received(path: Path, format: str, content: bytes, code: int) -> Mapping[str, NDArray[Any]]:
+    pipe = io.BytesIO(content)
     try:
         head = json.loads(pipe.readline())
         if "error" in head:
             raise (ImportError if head["is_library"] else ValueError)(head["error"])
-        found = {name: np.lib.format.read_array(pipe, allow_pickle=False) for name in head["names"]}
+        arrays = {name: np.lib.format.read_array(pipe, allow_pickle=False) for name in head["names"]}
     except (json.JSONDecodeError, UnicodeDecodeError):
-        raise _damaged(path, format, f"the process that read it ended with code {code}") from None
+        raise _damaged(path, format, f"the process that read it exited with code {code}") from None
     if code:
-        raise _damaged(path, format, f"the process that read it ended with code {code}")
-    return found
+        raise _damaged(path, format, f"the process that read it exited with code {code}")
+    return arrays
 
 
-def _damaged(path: Path, format: str, how: str) -> ValueError:
+def _damaged(path: Path, format: str, reason: str) -> ValueError:
     article = "an" if format == "HDF5" else "a"
-    return ValueError(f"{path} cannot be read as {article} {format} file: {how}; it is damaged, so save it again")
+    return ValueError(f"{path} cannot be read as {article} {format} file: {reason}; it is damaged, so save it again")
 
 
 def _is_interpreter(program: str | None) -> bool:
-    """Whether a program is Python: where another program has Python inside, starting that would be no good.
+    """Return whether a program is a Python interpreter and not an application that embeds one.
 
     Examples
     --------

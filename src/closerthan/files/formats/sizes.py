@@ -1,22 +1,29 @@
-"""Sizes: files that unpack to far more than any answers do ask for no memory."""
+"""Size limits that protect against files which decompress to far more data than answers need."""
 
 __all__ = ["LARGE", "LONGEST_LINE", "PACKED", "TEXT", "too_large"]
 
-LARGE = 1 << 30
-TEXT = 1 << 26  # bytes; less than for arrays, since a table of text takes several times its size in memory
-LONGEST_LINE = 1 << 22  # characters: a hundred thousand columns with names of forty
-PACKED = 200  # times; numbers of objects are packed to a third or a tenth
+LARGE = 1 << 30  # bytes that any file may decompress to
+TEXT = 1 << 26  # bytes; lower than for arrays because a table of text takes several times its size in memory
+LONGEST_LINE = 1 << 22  # characters: enough for a hundred thousand columns with names of forty characters
+PACKED = 200  # highest plausible compression ratio; object numbers compress by a factor of three to ten
 
 
-def too_large(size: int, packed: int) -> str | None:
-    """What is wrong with a file of ``packed`` bytes that unpacks to ``size`` bytes; None: nothing.
+def too_large(size: int, packed: int, limit: int | None = None) -> str | None:
+    """Return the problem with a file of ``packed`` bytes that decompresses to ``size`` bytes, or None.
+
+    Parameters
+    ----------
+    size, packed
+        Sizes in bytes, decompressed and on disk.
+    limit
+        Size that any file may have; None: ``LARGE``.
 
     Examples
     --------
     >>> too_large(10 * LARGE, 1000)
-    'it unpacks to 10,737,418,240 bytes, more than 200 times its size, which no answers do'
+    'it unpacks to 10,737,418,240 bytes, more than 200 times its size, which is not plausible for answers'
     >>> too_large(LARGE, LARGE // 3)
     """
-    if size <= LARGE or size <= PACKED * packed:
+    if size <= (LARGE if limit is None else limit) or size <= PACKED * packed:
         return None
-    return f"it unpacks to {size:,} bytes, more than {PACKED} times its size, which no answers do"
+    return f"it unpacks to {size:,} bytes, more than {PACKED} times its size, which is not plausible for answers"

@@ -1,7 +1,7 @@
-"""Tables: what files of all formats are read into.
+"""The common table interface of all file formats.
 
-A column of labels keeps each different label once and points at it, so that ten million cells with the names of a
-thousand objects are ten million small numbers and a thousand strings.
+A column of labels stores each distinct label once and refers to it by an integer code, so ten million cells with the
+names of a thousand objects take ten million small integers and a thousand strings.
 """
 
 import dataclasses
@@ -17,16 +17,16 @@ from numpy.typing import NDArray
 from closerthan.comparisons import text_of
 
 MISSING = frozenset({"", "NA", "N/A", "NaN", "nan", "NULL", "null"})
-"""How an empty cell may be written."""
+"""Texts that mean an empty cell."""
 
-_INTEGER = re.compile(r"-?(0|[1-9][0-9]{0,17})")  # what comes back unchanged, within 64 bits
-_MOST_TITLES = 50  # columns that an error lists
-_SHOWN = 100  # characters of a bad line that an error repeats
+_INTEGER = re.compile(r"-?(0|[1-9][0-9]{0,17})")  # integers that fit into 64 bits and print as the same text
+_MAX_TITLES = 50  # columns listed in an error message
+_EXCERPT = 100  # characters of an offending line quoted in an error message
 
 
 @dataclasses.dataclass(frozen=True)
 class Column:
-    """Cells as numbers that point at labels.
+    """A column of text cells, stored as integer codes that index a list of distinct labels.
 
     Examples
     --------
@@ -40,14 +40,14 @@ class Column:
 
     @classmethod
     def of_cells(cls, cells: Sequence[str]) -> Self:
-        """From one string per cell."""
-        number: dict[str, int] = {}
-        codes = np.fromiter((number.setdefault(cell, len(number)) for cell in cells), np.int32, len(cells))
-        return cls(codes, list(number))
+        """Encode one string per cell."""
+        code_of: dict[str, int] = {}
+        codes = np.fromiter((code_of.setdefault(cell, len(code_of)) for cell in cells), np.int32, len(cells))
+        return cls(codes, list(code_of))
 
     @classmethod
     def of_array(cls, values: NDArray[Any]) -> Self:
-        """From an array of numbers, booleans or text.
+        """Encode an array of numbers, booleans or text.
 
         Examples
         --------
@@ -55,34 +55,34 @@ class Column:
         ['', '2', '7']
         """
         if values.dtype.kind not in "iuf":
-            return cls.of_cells([label(cell) for cell in values.tolist()])
+            return cls.of_cells([label_of(cell) for cell in values.tolist()])
         lowest, highest = (
             (int(values.min()), int(values.max())) if values.dtype.kind in "iu" and len(values) else (0, -1)
         )
         if 0 <= highest - lowest <= 4 * len(values):
-            # Counting is much faster than sorting, as long as the table of counts is not larger than the data.
+            # Counting is much faster than sorting, provided that the table of counts is not much larger than the data.
             offsets = (values if values.dtype.kind == "u" else values.astype(np.int64)) - values.dtype.type(lowest)
             occurs = np.zeros(highest - lowest + 1, dtype=bool)
             occurs[offsets] = True
             codes = (np.cumsum(occurs) - 1)[offsets]
             return cls(codes.astype(np.int32), [str(lowest + offset) for offset in np.flatnonzero(occurs).tolist()])
-        different, codes = np.unique(values, return_inverse=True)
-        labels = [label(value) for value in different.tolist()]
-        if "" in labels:  # NaN is sorted last; an empty label comes first everywhere else
+        distinct, codes = np.unique(values, return_inverse=True)
+        labels = [label_of(value) for value in distinct.tolist()]
+        if "" in labels:  # np.unique sorts NaN last, but an empty label comes first
             labels, codes = ["", *labels[:-1]], np.where(codes == len(labels) - 1, 0, codes + 1)
         return cls(codes.reshape(-1).astype(np.int32), labels)
 
     def stripped(self) -> tuple[Self, list[str]]:
-        """The same column without spaces around the labels, and the labels that had them."""
+        """Return the column with white space around labels removed, and the labels that changed."""
         changed = [name for name in self.labels if name != name.strip()]
         if not changed:
             return self, []
-        number: dict[str, int] = {}
-        moved = np.array([number.setdefault(name.strip(), len(number)) for name in self.labels], dtype=np.int32)
-        return dataclasses.replace(self, codes=moved[self.codes], labels=list(number)), changed
+        code_of: dict[str, int] = {}
+        new_codes = np.array([code_of.setdefault(name.strip(), len(code_of)) for name in self.labels], dtype=np.int32)
+        return dataclasses.replace(self, codes=new_codes[self.codes], labels=list(code_of)), changed
 
     def take(self, rows: NDArray[Any]) -> Self:
-        """The cells of some rows, without the labels that none of them has.
+        """Return the cells of the given rows, without labels that no longer occur.
 
         Examples
         --------
@@ -92,22 +92,53 @@ class Column:
         codes = self.codes[rows]
         occurs = np.zeros(len(self.labels), dtype=bool)
         occurs[codes] = True
-        moved = (np.cumsum(occurs) - 1).astype(np.int32)
-        return type(self)(moved[codes], [self.labels[code] for code in np.flatnonzero(occurs).tolist()])
+        new_codes = (np.cumsum(occurs) - 1).astype(np.int32)
+        return type(self)(new_codes[codes], [self.labels[code] for code in np.flatnonzero(occurs).tolist()])
 
     def array(self) -> NDArray[Any]:
-        """One value per cell: whole numbers if all labels are, otherwise text."""
-        whole = all(_INTEGER.fullmatch(name) for name in self.labels)
-        values = np.array([int(name) for name in self.labels] if whole else self.labels)
+        """Return one value per cell: integers if all labels are integers, otherwise text."""
+        are_integers = all(_INTEGER.fullmatch(name) for name in self.labels)
+        values = np.array([int(name) for name in self.labels] if are_integers else self.labels)
         return values[self.codes]
 
+    def is_empty(self) -> NDArray[np.bool_]:
+        """Return a mask of the empty cells.
 
-def label(cell: Any) -> str:
-    """How a cell of any type is written.
+        Examples
+        --------
+        >>> Column.of_cells(["ant", "NA"]).is_empty().tolist()
+        [False, True]
+        """
+        empty: NDArray[np.bool_] = np.array([name in MISSING for name in self.labels], dtype=bool)
+        return empty[self.codes]
+
+    def first_row(self, code: int) -> int:
+        """Return the first row that has a code."""
+        return int(np.argmax(self.codes == code))
+
+    def label_numbers(self) -> tuple[NDArray[np.float64], int | None]:
+        """Return each label as a number (NaN if empty), and the code of the first label that is not one, or None.
+
+        Examples
+        --------
+        >>> Column.of_cells(["2.5", "NA"]).label_numbers()
+        (array([2.5, nan]), None)
+        """
+        values = np.full(len(self.labels), np.nan)
+        for code, name in enumerate(self.labels):
+            try:
+                values[code] = as_number(name)
+            except ValueError:
+                return values, code
+        return values, None
+
+
+def label_of(cell: Any) -> str:
+    """Return a cell of any type as text.
 
     Examples
     --------
-    >>> label(3.0), label(True), label(None), label("a b"), label(0.5), label(b"ant")
+    >>> label_of(3.0), label_of(True), label_of(None), label_of("a b"), label_of(0.5), label_of(b"ant")
     ('3', 'true', '', 'a b', '0.5', 'ant')
     """
     if cell is None or cell != cell:
@@ -118,7 +149,7 @@ def label(cell: Any) -> str:
 
 
 def numbered_columns(name: str, lists: Sequence[Sequence[Any] | None]) -> list[tuple[str, Column]]:
-    """One column for each place in lists; what is missing at their ends is empty.
+    """Return one column per position in the lists; shorter lists end in empty cells.
 
     Examples
     --------
@@ -130,7 +161,7 @@ def numbered_columns(name: str, lists: Sequence[Sequence[Any] | None]) -> list[t
         (
             f"{name}_{place + 1}",
             Column.of_cells(
-                [label(cells[place]) if cells is not None and place < len(cells) else "" for cells in lists]
+                [label_of(cells[place]) if cells is not None and place < len(cells) else "" for cells in lists]
             ),
         )
         for place in range(longest)
@@ -138,148 +169,159 @@ def numbered_columns(name: str, lists: Sequence[Sequence[Any] | None]) -> list[t
 
 
 class Table(ABC):
-    """An opened file: its columns are known, and can be read one by one.
+    """An open file whose column names have been read, and whose columns can be read individually.
 
     Attributes
     ----------
     path, format
-        Where the table is from, and what kind of file that is.
+        Path of the file, and a description of its format.
     names
-        The columns' names; None for a column that has none.
-    first
-        The cells of the first row, if these are known before columns are read.
+        Column names; None for a column without a name.
+    first_row
+        Cells of the first row, if they are available before columns are read.
     notes
-        What a reader of the summary should know about how the file was read.
-    settings
-        ``n_objects``, ``numbering`` and ``names``, if the file says them.
+        Remarks for the summary about how the file was read.
+    object_info
+        ``n_objects``, ``numbering`` and ``names``, as far as the file declares them.
     """
 
     def __init__(self, path: Path, format: str, names: Iterable[str | None]) -> None:
         self.path = path
         self.format = format
         self.names = tuple(names)
-        self.first: Sequence[str] = ()
+        self.first_row: Sequence[str] = ()
         self.notes: list[str] = []
-        self.settings: Mapping[str, Any] = {}
+        self.object_info: Mapping[str, Any] = {}
 
     @abstractmethod
     def read(self, objects: Sequence[int], labels: Sequence[int], numbers: Sequence[int]) -> None:
-        """Make some columns ready for :meth:`column` and some for :meth:`number`.
+        """Load columns: ``objects`` and ``labels`` for :meth:`column`, ``numbers`` for :meth:`number`.
 
-        The ``objects`` are columns of labels too; they may share one list of them.
+        Columns of objects may share one list of labels.
         """
 
     @property
     @abstractmethod
     def n_rows(self) -> int:
-        """How many rows there are, once some column was read."""
+        """Number of rows, available after a column has been read."""
 
     @abstractmethod
     def column(self, position: int) -> Column:
-        """A column of labels."""
+        """Return a column of labels."""
 
     @abstractmethod
     def number(self, position: int) -> NDArray[np.float64]:
-        """A column of numbers; an empty cell is NaN."""
+        """Return a column of numbers; an empty cell is NaN."""
 
     @abstractmethod
-    def place(self, row: int) -> str:
-        """Where a row is in the file and what stands there, for an error."""
+    def describe_row(self, row: int) -> str:
+        """Return the location and the content of a row, for an error message."""
 
-    def check_cells(self, rows: NDArray[np.intp] | None = None) -> None:  # noqa: B027 - most tables have such cells alone
-        """An error if a cell that was read, in one of these rows (None: all), is neither a name nor a number."""
+    def check_cells(self, rows: NDArray[np.intp] | None = None) -> None:  # noqa: B027 - most formats have only such cells
+        """Raise an error if a loaded cell in ``rows`` (None: all rows) is neither a name nor a number."""
 
     @property
     def lines(self) -> NDArray[np.int32] | None:
-        """The line of the file, from 1, on which each row begins; None if the file has no lines."""
+        """Line of the file (from 1) on which each row begins; None if the format has no lines."""
         return None
 
     def title(self, position: int) -> str:
-        """What an error calls a column."""
+        """Return the name of a column for an error message."""
         name = self.names[position]
-        return f"column {position + 1}" if name is None else shown(name)
+        return f"column {position + 1}" if name is None else excerpt(name)
 
     @property
     def titles(self) -> str:
-        """The titles of the columns, for an error; of a wide table the first."""
-        first = [self.title(position) for position in range(min(len(self.names), _MOST_TITLES))]
+        """Column titles for an error message; of a wide table only the first."""
+        first = [self.title(position) for position in range(min(len(self.names), _MAX_TITLES))]
         more = len(self.names) - len(first)
         return ", ".join(first) + (f" and {more:,} more" if more else "")
 
     def error(self, row: int, problem: str) -> ValueError:
-        """An error about a row."""
-        return ValueError(f"{self.path}, {self.place(row)}: {problem}")
+        """Return an error that quotes a row."""
+        return ValueError(f"{self.path}, {self.describe_row(row)}: {problem}")
 
 
-class TableAround(Table):
-    """A table that gives another one's columns, some of them changed."""
+class TableWrapper(Table):
+    """A view of another table with some columns changed."""
 
     def __init__(self, table: Table, names: Sequence[str | None]) -> None:
         super().__init__(table.path, table.format, names)
-        self.notes, self.settings = table.notes, table.settings
+        self.notes, self.object_info = table.notes, table.object_info
         self._table = table
 
     def read(self, objects: Sequence[int], labels: Sequence[int], numbers: Sequence[int]) -> None:
-        """Make columns ready."""
+        """Load columns."""
         self._table.read(objects, labels, numbers)
 
     @property
     def n_rows(self) -> int:
-        """How many rows there are."""
+        """Number of rows."""
         return self._table.n_rows
 
     def number(self, position: int) -> NDArray[np.float64]:
-        """A column of numbers."""
+        """Return a column of numbers."""
         return self._table.number(position)
 
-    def place(self, row: int) -> str:
-        """Where a row is in the file."""
-        return self._table.place(row)
+    def describe_row(self, row: int) -> str:
+        """Return the location and the content of a row."""
+        return self._table.describe_row(row)
 
     def check_cells(self, rows: NDArray[np.intp] | None = None) -> None:
-        """An error if a cell that was read, in one of these rows, is neither a name nor a number."""
+        """Raise an error if a loaded cell in ``rows`` is neither a name nor a number."""
         self._table.check_cells(rows)
 
     @property
     def lines(self) -> NDArray[np.int32] | None:
-        """The line of each row."""
+        """Line of each row."""
         return self._table.lines
 
 
-def checked_settings(path: Path, said: Any) -> dict[str, Any]:
-    """What a file says about its objects: ``n_objects``, ``numbering`` and ``names``, of the right types.
+def checked_object_info(path: Path, content: Any) -> dict[str, Any]:
+    """Return the ``n_objects``, ``numbering`` and ``names`` that a file declares, with their types checked.
 
     Examples
     --------
-    >>> checked_settings(Path("a.npz"), {"n_objects": 3, "colour": "red"})
+    >>> checked_object_info(Path("a.npz"), {"n_objects": 3, "colour": "red"})
     {'n_objects': 3}
     """
-    right: Mapping[str, Callable[[Any], bool]] = {
+    rules: Mapping[str, Callable[[Any], bool]] = {
         "n_objects": lambda number: isinstance(number, int) and number > 0,
         "numbering": lambda numbering: isinstance(numbering, str),
         "names": lambda names: isinstance(names, list) and all(isinstance(name, str) for name in names),
     }
-    settings = {name: said[name] for name in right if name in said} if isinstance(said, dict) else {}
-    for name, value in settings.items():
-        if not right[name](value):
-            raise ValueError(f"{path}: {name} in the file is {shown(repr(value))}, which makes no sense; it is damaged")
-    return settings
+    info = {name: content[name] for name in rules if name in content} if isinstance(content, dict) else {}
+    for name, value in info.items():
+        if not rules[name](value):
+            raise ValueError(f"{path}: {name} in the file is {excerpt(repr(value))}, which is invalid; it is damaged")
+    return info
 
 
-def shown(text: str) -> str:
-    """A line of a file as an error repeats it.
+def excerpt(text: str) -> str:
+    """Return text as error messages quote it: without its line ending, and shortened.
 
     Examples
     --------
-    >>> shown("a,b,c\\r\\n")
+    >>> excerpt("a,b,c\\r\\n")
     "'a,b,c'"
     """
     text = text.rstrip("\r\n")
-    return repr(text if len(text) <= _SHOWN else text[:_SHOWN] + "...")
+    return repr(text if len(text) <= _EXCERPT else text[:_EXCERPT] + "...")
+
+
+def abbreviated(names: Sequence[str], most: int = 10) -> str:
+    """Return a list of names for an error message; of many names only the first ``most``.
+
+    Examples
+    --------
+    >>> abbreviated(["ant", "bee"]), abbreviated(["ant", "bee", "cat"], most=2)
+    ('ant, bee', 'ant, bee, ...')
+    """
+    return ", ".join([*names[:most], *["..."] * (len(names) > most)])
 
 
 def as_number(text: str) -> float:
-    """A cell's number, NaN if it is empty; anything else is a ValueError.
+    """Return the number in a cell, or NaN if it is empty; other text raises a ValueError.
 
     Examples
     --------
@@ -290,23 +332,23 @@ def as_number(text: str) -> float:
 
 
 class LoadedTable(Table):
-    """A table whose cells are in memory already."""
+    """A table whose cells are already in memory."""
 
     def __init__(self, path: Path, format: str, columns: Sequence[tuple[str | None, Any]]) -> None:
         super().__init__(path, format, (name for name, _ in columns))
         self._cells = [cells for _, cells in columns]
 
     def read(self, objects: Sequence[int], labels: Sequence[int], numbers: Sequence[int]) -> None:
-        """Nothing to do."""
+        """Do nothing: all columns are in memory."""
 
     @property
     def n_rows(self) -> int:
-        """How many rows there are."""
+        """Number of rows."""
         first = self._cells[0]
         return len(first.codes if isinstance(first, Column) else first)
 
     def column(self, position: int) -> Column:
-        """A column of labels."""
+        """Return a column of labels."""
         cells = self._cells[position]
         if not isinstance(cells, Column):
             try:
@@ -316,25 +358,22 @@ class LoadedTable(Table):
         return cells
 
     def number(self, position: int) -> NDArray[np.float64]:
-        """A column of numbers."""
+        """Return a column of numbers."""
         cells = self._cells[position]
         if not isinstance(cells, Column) and cells.dtype.kind in "biuf":
             return np.asarray(cells, dtype=np.float64)
-        return numbers_of(self, position, self.column(position))
+        return parse_numbers(self, position, self.column(position))
 
-    def place(self, row: int) -> str:
-        """The row and its cells."""
+    def describe_row(self, row: int) -> str:
+        """Return the row number and the cells."""
         columns = [self.column(position) for position in range(len(self._cells))]
         return f"row {row} ({', '.join(column.labels[column.codes[row]] for column in columns)})"
 
 
-def numbers_of(table: Table, position: int, column: Column) -> NDArray[np.float64]:
-    """A column of labels as numbers; the first that is none is an error."""
-    values = np.empty(len(column.labels))
-    for code, name in enumerate(column.labels):
-        try:
-            values[code] = as_number(name)
-        except ValueError:
-            row = int(np.argmax(column.codes == code))
-            raise table.error(row, f"{name!r} in {table.title(position)} is not a number") from None
+def parse_numbers(table: Table, position: int, column: Column) -> NDArray[np.float64]:
+    """Convert a column of labels to numbers; raise an error at the first label that is not a number."""
+    values, bad = column.label_numbers()
+    if bad is not None:
+        problem = f"{column.labels[bad]!r} in {table.title(position)} is not a number"
+        raise table.error(column.first_row(bad), problem)
     return values[column.codes]

@@ -1,1 +1,1 @@
-"""Meaning: from a table to answers, and from answers to comparisons."""
+"""Interpretation of tables: from columns and rows to answers and comparisons."""

@@ -1,4 +1,4 @@
-"""Blocks of dependent trials in a file: found by a column, or as chains of answers that share their objects."""
+"""Find blocks of dependent trials in a file, by a column or as chains of answers that share objects."""
 
 from collections.abc import Sequence
 
@@ -13,9 +13,9 @@ from closerthan.comparisons.labels import in_order_of_appearance
 from closerthan.files.formats.tables import MISSING, Table
 from closerthan.wording import percent
 
-__all__ = ["with_blocks"]
+__all__ = ["find_blocks"]
 
-# Such a column is used only where answers are chained and its blocks hold the chains together.
+# A column with such a name is used only if answers are chained and each chain lies within one of its blocks.
 _NAMES = frozenset(
     name + suffix
     for name in (
@@ -25,57 +25,62 @@ _NAMES = frozenset(
     for suffix in ("", "_id", "_index", "_number", "_nr", "_no", "_name")
 )  # fmt: skip
 # By judgement: two blocks, or one person, for each of five folds.
-ENOUGH = 10  # blocks from which on some can be held out
-ENOUGH_PEOPLE = 5  # people from which on some can be held out
-SEVERAL = 2  # blocks per person, on average, from which on blocks are held out and not people
+ENOUGH = 10  # minimal number of blocks for holding out whole blocks
+ENOUGH_PEOPLE = 5  # minimal number of people for holding out whole people
+SEVERAL = 2  # minimal mean number of blocks per person for holding out blocks instead of people
 
 
-def with_blocks(
+def find_blocks(
     comparisons: Comparisons, table: Table, used: Sequence[int], source: NDArray[np.intp]
 ) -> tuple[Comparisons, int | None, list[str]]:
-    """Give chained answers their blocks; return them, the column that the blocks are from, and what to say about it.
+    """Assign blocks to chained answers.
 
     Parameters
     ----------
     comparisons
-        Those of the table.
+        Comparisons of the table.
     table
-        Where they are from; columns that were read before may be gone afterwards.
+        The table; columns that were read before may no longer be available afterwards.
     used
-        The columns that already have a role.
+        Columns that already have a role.
     source
-        The row of the table that each comparison is from.
+        Row of the table that each comparison comes from.
+
+    Returns
+    -------
+    tuple
+        The comparisons with blocks, the column that defines the blocks or None, and remarks for the summary.
     """
     chains = find_chains(comparisons)
     if chains is None:
         return comparisons, None, []
     before = "the previous answer" if comparisons.people is None else "the same person's previous answer"
-    share = f"{percent(chains.fraction, 0)} of the answers share at least half of their objects with {before}"
-    share += f" ({percent(chains.by_chance, 0)} in random order)"
+    observation = f"{percent(chains.fraction, 0)} of the answers share at least half of their objects with {before}"
+    observation += f" ({percent(chains.by_chance, 0)} in random order)"
     column, blocks = _block_column(comparisons, table, used, source, chains)
     if column is not None:
-        what = f"whole blocks are held out ({table.title(column)}: {int(blocks.max()) + 1:,} blocks)"
+        consequence = f"whole blocks are held out ({table.title(column)}: {int(blocks.max()) + 1:,} blocks)"
     elif _are_enough(chains.n_chains, comparisons.n_people):
         blocks = chains.chain
-        what = f"whole chains of such answers are held out ({chains.n_chains:,} blocks)"
+        consequence = f"whole chains of such answers are held out ({chains.n_chains:,} blocks)"
     elif (comparisons.n_people or 0) >= ENOUGH_PEOPLE:
         assert comparisons.people is not None
         blocks = comparisons.people
-        what = f"all answers of a person are held out together ({comparisons.n_people:,} people)"
+        consequence = f"all answers of a person are held out together ({comparisons.n_people:,} people)"
     else:
         warning = (
-            f"{share}; there are too few separate chains ({chains.n_chains:,}) to hold them out, so held-out errors "
-            'will be too low; if a column tells independent blocks apart, pass columns={"block": ...}'
+            f"{observation}; there are too few separate chains ({chains.n_chains:,}) to hold them out, so held-out "
+            'errors will be too low; if a column identifies independent blocks, pass columns={"block": ...}'
         )
         return comparisons, None, [warning]
-    note = f'{share}, so {what}; pass columns={{"block": None}} to hold out single answers'
+    note = f'{observation}, so {consequence}; pass columns={{"block": None}} to hold out single answers'
     return comparisons.replace(blocks=frozen(blocks)), column, [note]
 
 
 def _block_column(
     comparisons: Comparisons, table: Table, used: Sequence[int], source: NDArray[np.intp], chains: Chains
 ) -> tuple[int | None, NDArray[np.int32]]:
-    """The column with the most blocks that hold the chains together, and the block of each comparison."""
+    """Return the column with the most blocks that contain whole chains, and the block of each comparison."""
     places = [
         place for place, name in enumerate(table.names) if name and place not in used and plain(name) in _NAMES
     ]  # fmt: skip
@@ -86,13 +91,13 @@ def _block_column(
         column = table.column(place)
         if any(label in MISSING for label in column.labels):
             continue
-        label = column.codes[source].astype(np.int64)
-        if comparisons.people is not None:  # each person's blocks may be numbered from 1
-            label = label * (int(comparisons.people.max()) + 1) + comparisons.people
-        blocks = in_order_of_appearance(label)
+        keys = column.codes[source].astype(np.int64)
+        if comparisons.people is not None:  # the blocks of each person may be numbered from 1
+            keys = keys * (int(comparisons.people.max()) + 1) + comparisons.people
+        blocks = in_order_of_appearance(keys)
         n_blocks = int(blocks.max()) + 1
-        more = best is None or n_blocks > int(best_blocks.max()) + 1
-        if more and _are_enough(n_blocks, comparisons.n_people) and chains.are_within(blocks):
+        is_finer = best is None or n_blocks > int(best_blocks.max()) + 1
+        if is_finer and _are_enough(n_blocks, comparisons.n_people) and chains.are_within(blocks):
             best, best_blocks = place, blocks
     return best, best_blocks
 

@@ -1,4 +1,4 @@
-"""Columns: which column of a table plays which role, and so what kind of question was asked."""
+"""Determine the role of each column of a table, and from the roles the kind of question."""
 
 import functools
 import re
@@ -7,22 +7,23 @@ from typing import NamedTuple
 
 from closerthan.comparisons.column_names import ALIASES, NUMBERED, TITLES, fits, known, number_in, plain
 from closerthan.files.formats.tables import Table
-from closerthan.files.meaning.choosing import no_single_column
+from closerthan.files.meaning.conditions import columns_called, no_single_column
 
 KINDS = ("triplet", "quadruplet", "odd-one-out", "most-central", "rank", "nearest")
-"""The questions that can be read."""
+"""The kinds of questions that can be read."""
 
 EXTRAS = ("weight", "participant", "answer", "block", "time", "side", "split")
+"""Roles of columns other than objects and choices."""
 
-# If several columns have a usual name for one of these roles, the first of its names counts: a study may well number
-# its participants in two ways, and an anchor may be there as a number and as a name.
-_FIRST_COUNTS = ("anchor", "participant", "time", "side")
+# If several columns have a usual name for one of these roles, the preferred name decides: a study may number its
+# participants in two ways, and may store an anchor both as a number and as a name.
+_PREFER_FIRST = ("anchor", "participant", "time", "side")
 
 
 class Form(NamedTuple):
-    """One way to write down the answers to a question.
+    """One way to record the answers to a question in columns.
 
-    ``positions`` is what a table without column names means: the role of each column from left to right.
+    ``positions`` gives the role of each column, from left to right, in a table without column names.
     """
 
     kind: str
@@ -50,52 +51,57 @@ FORMS = (
     Form("triplet", ("items", "selected")),
 )
 
-# What three or four columns without names are, if nothing else is said.
+# The default meaning of three or four columns without names.
 _USUAL = {3: FORMS[3], 4: FORMS[4]}
 
-# Who won and who lost says all that left, right and winner say, and in one way only; "other" is too vague for that.
+# Winner and loser contain all information of left, right and winner; a column called "other" is too vague for a loser.
 _LEFT_AND_RIGHT, _WON_AND_LOST = FORMS[2], FORMS[3]
 _VAGUE = ("other",)
 
 
 class Layout(NamedTuple):
-    """What a table's columns mean: the form, and the positions of the columns of each role."""
+    """The meaning of a table's columns: the form of the answers, and the positions of the columns by role."""
 
     form: Form
     columns: Mapping[str, tuple[int, ...]]
 
     @property
     def objects(self) -> tuple[int, ...]:
-        """The columns whose cells are objects in every form."""
-        picks = {"winner", "odd", "central", "selected", "chosen", "label", *EXTRAS}
-        return tuple(column for role, found in self.columns.items() if role not in picks for column in found)
+        """Positions of the columns whose cells are always objects."""
+        choices = {"winner", "odd", "central", "selected", "chosen", "label", *EXTRAS}
+        return tuple(place for role, places in self.columns.items() if role not in choices for place in places)
 
     @property
     def labels(self) -> tuple[int, ...]:
-        """The other columns to read as labels: all except the weight."""
-        columns = (column for role, found in self.columns.items() if role != "weight" for column in found)
+        """Positions of the other columns to read as labels: all except the weight."""
+        columns = (place for role, places in self.columns.items() if role != "weight" for place in places)
         objects = set(self.objects)
-        return tuple(column for column in columns if column not in objects)
+        return tuple(place for place in columns if place not in objects)
+
+    def without(self, *roles: str) -> "Layout":
+        """Return the layout without some roles."""
+        return Layout(self.form, {role: places for role, places in self.columns.items() if role not in roles})
 
 
-@functools.lru_cache(maxsize=4)  # asked once per form and role, of what may be 100,000 columns
-def _known(names: tuple[str | None, ...]) -> list[tuple[int, str]]:
-    """The columns whose names have a usual role, and their positions."""
+@functools.lru_cache(maxsize=4)  # called once per form and role, for up to 100,000 columns
+def _named_columns(names: tuple[str | None, ...]) -> list[tuple[int, str]]:
+    """Return the positions and names of the columns whose names have a usual role."""
     return [(position, name) for position, name in enumerate(names) if name and known(name)]
 
 
-def understood(
+def find_layout(
     table: Table, kind: str | None = None, columns: Mapping[str, str | int | Sequence[str | int] | None] | None = None
 ) -> Layout:
-    """Which columns of a table are used, and for what.
+    """Determine which columns of a table are used, and for which roles.
 
     Parameters
     ----------
+    table
+        The table.
     kind
-        The question, one of :data:`KINDS`; None: find out.
+        The question, one of :data:`KINDS`; None: detect it.
     columns
-        The column (its name, or its position from 0) of each role that is not found by its usual name, or that should
-        not be; None for a role that no column plays.
+        Columns (names, or positions from 0) by role, which override usual names; None for a role without a column.
 
     Examples
     --------
@@ -103,89 +109,89 @@ def understood(
     >>> from closerthan.files.formats.tables import Column, LoadedTable
     >>> cells = Column.of_cells(["ant"])
     >>> table = LoadedTable(Path("a.csv"), "text", [("Head", cells), ("q", cells), ("Loser", cells)])
-    >>> layout = understood(table, columns={"near": "q"})
+    >>> layout = find_layout(table, columns={"near": "q"})
     >>> layout.form.kind, dict(layout.columns)
     ('triplet', {'anchor': (0,), 'near': (1,), 'far': (2,)})
     """
     if kind is not None and kind not in KINDS:
-        raise ValueError(f"unknown kind {kind!r}; known are: {', '.join(KINDS)}")
-    given = {role: _located(table, role, wanted) for role, wanted in (columns or {}).items()}
+        raise ValueError(f"unknown kind {kind!r}; choose one of: {', '.join(KINDS)}")
+    explicit = {role: _locate(table, role, choice) for role, choice in (columns or {}).items()}
     unnamed = [position for position, name in enumerate(table.names) if name is None]
-    asked = {role for role, found in given.items() if found and role not in EXTRAS}
-    if unnamed and not asked:
-        return Layout(*_by_position(table, kind, unnamed, given))
+    required = {role for role, places in explicit.items() if places and role not in EXTRAS}
+    if unnamed and not required:
+        return Layout(*_by_position(table, kind, unnamed, explicit))
 
     fitting: list[Layout] = []
     for form in FORMS:
-        if kind not in (None, form.kind) or not asked <= {*form.roles, *form.optional}:
+        if kind not in (None, form.kind) or not required <= {*form.roles, *form.optional}:
             continue
         if form.roles == ("items",) and kind is None:
             continue
-        found: dict[str, tuple[int, ...]] = {}
+        by_role: dict[str, tuple[int, ...]] = {}
         for role in (*form.roles, *form.optional):
-            places = given[role] if role in given else _first(table, role, _usual(table, role, taken=found))
+            places = explicit[role] if role in explicit else _preferred(table, role, _by_name(table, role, by_role))
             if places:
-                found[role] = places
-        if all(role in found for role in form.roles) and _sensible(form, found):
-            fitting.append(Layout(form, found))
+                by_role[role] = places
+        if all(role in by_role for role in form.roles) and _is_plausible(form, by_role):
+            fitting.append(Layout(form, by_role))
     if not fitting:
         raise ValueError(_not_understood(table, kind))
-    # A form that uses more of the columns says more than one that uses fewer.
+    # Prefer forms that use more columns, because they contain more information.
     most = max(len(layout.form.roles) for layout in fitting)
     fullest = [layout for layout in fitting if len(layout.form.roles) == most]
     if [layout.form for layout in fullest] == [_LEFT_AND_RIGHT]:
-        fullest = [layout for layout in fitting if _says_who_won(table, layout)] or fullest
+        fullest = [layout for layout in fitting if _names_winner_and_loser(table, layout)] or fullest
     kinds = {layout.form.kind for layout in fullest}
     if len(kinds) > 1:
         raise ValueError(
             f"{table.path}: the columns {table.titles} can be answers to different questions; "
-            f"pass kind= one of: {', '.join(kind for kind in KINDS if kind in kinds)}"
+            f"pass kind= with one of: {', '.join(kind for kind in KINDS if kind in kinds)}"
         )
     layout = fullest[0]
     for role, places in layout.columns.items():
         if role in ALIASES and len(places) > 1:
-            raise _both(table, role, places)
-    return Layout(layout.form, _once(table, {**layout.columns, **_extras(table, given, layout.columns)}))
+            raise _ambiguous(table, role, places)
+    return Layout(layout.form, _check_unique(table, {**layout.columns, **_extras(table, explicit, layout.columns)}))
 
 
-def _once(table: Table, found: dict[str, tuple[int, ...]]) -> dict[str, tuple[int, ...]]:
-    """Each column has one role."""
+def _check_unique(table: Table, by_role: dict[str, tuple[int, ...]]) -> dict[str, tuple[int, ...]]:
+    """Raise an error if a column has two roles."""
     roles: dict[int, str] = {}
-    for role, places in found.items():
-        for place in places if len(places) < 2 or role != "side" else ():  # what was picked may be the near one
+    for role, places in by_role.items():
+        for place in places if len(places) < 2 or role != "side" else ():  # sides may share the column of the choice
             if place in roles:
                 raise ValueError(
                     f"{table.path}: {table.title(place)} cannot be {roles[place]!r} and {role!r} at once; "
                     f"pass columns={{{role!r}: ...}} to choose another"
                 )
             roles[place] = role
-    return found
+    return by_role
 
 
-def _says_who_won(table: Table, layout: Layout) -> bool:
+def _names_winner_and_loser(table: Table, layout: Layout) -> bool:
     if layout.form != _WON_AND_LOST or "label" in layout.columns:
         return False
     return all(plain(table.names[place] or "") not in _VAGUE for place in layout.columns["far"])
 
 
-def _first(table: Table, role: str, places: tuple[int, ...]) -> tuple[int, ...]:
-    """The column whose name comes first among the usual ones of a role, where that may decide."""
-    if role not in _FIRST_COUNTS or len(places) < 2:
+def _preferred(table: Table, role: str, places: tuple[int, ...]) -> tuple[int, ...]:
+    """Return the column with the preferred name, for roles in which the name decides between several columns."""
+    if role not in _PREFER_FIRST or len(places) < 2:
         return places
     ranks = [TITLES[role][plain(table.names[place] or "")] for place in places]
     return tuple(place for place, rank in zip(places, ranks, strict=True) if rank == min(ranks))
 
 
-def _both(table: Table, role: str, places: Sequence[int]) -> ValueError:
+def _ambiguous(table: Table, role: str, places: Sequence[int]) -> ValueError:
     titles = " and ".join(table.title(place) for place in places)
     return ValueError(f"{table.path}: {titles} could both be {role!r}; pass columns={{{role!r}: ...}} to choose")
 
 
-def _sensible(form: Form, by_role: Mapping[str, tuple[int, ...]]) -> bool:
+def _is_plausible(form: Form, by_role: Mapping[str, tuple[int, ...]]) -> bool:
     used = [column for columns in by_role.values() for column in columns]
     if len(set(used)) < len(used):
         return False
-    # Of the most central one of more than three objects it does not follow which of two an object is closer to.
+    # The most central of more than three objects does not imply which of two others an object is closer to.
     n_items = len(by_role.get("items", ()))
     if n_items and n_items != 3 and not (n_items > 3 and form.kind == "odd-one-out"):
         return False
@@ -194,12 +200,13 @@ def _sensible(form: Form, by_role: Mapping[str, tuple[int, ...]]) -> bool:
     return "shown" not in by_role or len(by_role["shown"]) >= 2
 
 
-def _usual(table: Table, role: str, taken: Mapping[str, tuple[int, ...]]) -> tuple[int, ...]:
-    used = {column for columns in taken.values() for column in columns}
-    names = [(position, name) for position, name in _known(table.names) if position not in used]
+def _by_name(table: Table, role: str, by_role: Mapping[str, tuple[int, ...]]) -> tuple[int, ...]:
+    """Return the columns with a usual name of a role that have no role yet."""
+    used = {column for columns in by_role.values() for column in columns}
+    names = [(position, name) for position, name in _named_columns(table.names) if position not in used]
     if role in ALIASES:
         return tuple(position for position, name in names if fits(role, name))
-    if role == "chosen":  # one choice needs no number
+    if role == "chosen":  # the column of a single choice has no number
         single = tuple(position for position, name in names if plain(name) in NUMBERED["chosen"])
         if single:
             return single
@@ -211,13 +218,13 @@ def _usual(table: Table, role: str, taken: Mapping[str, tuple[int, ...]]) -> tup
 
 
 def _by_position(
-    table: Table, kind: str | None, unnamed: Sequence[int], given: Mapping[str, tuple[int, ...]]
+    table: Table, kind: str | None, unnamed: Sequence[int], explicit: Mapping[str, tuple[int, ...]]
 ) -> tuple[Form, dict[str, tuple[int, ...]]]:
-    taken = {column for columns in given.values() for column in columns}
-    places = [position for position in unnamed if position not in taken]
-    usual = _USUAL.get(len(places))
-    if kind is None and usual is not None:
-        forms = [usual]
+    used = {column for columns in explicit.values() for column in columns}
+    places = [position for position in unnamed if position not in used]
+    default = _USUAL.get(len(places))
+    if kind is None and default is not None:
+        forms = [default]
     else:
         forms = [form for form in FORMS if form.kind == kind and form.positions]
     for form in forms:
@@ -226,79 +233,75 @@ def _by_position(
         if roles[-1] == "...":
             roles = [*roles[:-1], *[roles[-2]] * (len(places) - len(roles) + 1)]
         if len(roles) == len(places) and len(places) >= 3:
-            found: dict[str, tuple[int, ...]] = {}
+            by_role: dict[str, tuple[int, ...]] = {}
             for role, place in zip(roles, places, strict=True):
-                found[role] = (*found.get(role, ()), place)
-            return form, _once(table, {**found, **_extras(table, given, found, (*form.optional, *EXTRAS))})
+                by_role[role] = (*by_role.get(role, ()), place)
+            extras = _extras(table, explicit, by_role, (*form.optional, *EXTRAS))
+            return form, _check_unique(table, {**by_role, **extras})
     raise ValueError(
         f"{table.path} has {len(places)} columns without names"
         f"{f', which is not the usual number for {kind!r}' if kind else ''}; expected 3 (anchor, near, far) or 4 "
-        '(near_1, near_2, far_1, far_2); say what they are, such as columns={"anchor": 0, "near": 1, "far": 2}'
+        '(near_1, near_2, far_1, far_2); pass their roles, such as columns={"anchor": 0, "near": 1, "far": 2}'
     )
 
 
 def _extras(
     table: Table,
-    given: Mapping[str, tuple[int, ...]],
-    taken: Mapping[str, tuple[int, ...]],
+    explicit: Mapping[str, tuple[int, ...]],
+    by_role: Mapping[str, tuple[int, ...]],
     roles: Sequence[str] = EXTRAS,
 ) -> dict[str, tuple[int, ...]]:
-    found: dict[str, tuple[int, ...]] = {}
+    extras: dict[str, tuple[int, ...]] = {}
     for role in roles:
-        places = given[role] if role in given else _first(table, role, _usual(table, role, taken))
+        places = explicit[role] if role in explicit else _preferred(table, role, _by_name(table, role, by_role))
         if len(places) > 1:
-            raise _both(table, role, places)
+            raise _ambiguous(table, role, places)
         if places:
-            found[role] = places
-    if "side" in roles and "side" not in given and "side" not in found and "winner" not in taken:
-        shown = _what_was_shown(table, {**taken, **found})
-        if shown:
-            found["side"] = shown
-    return found
+            extras[role] = places
+    if "side" in roles and "side" not in explicit and "side" not in extras and "winner" not in by_role:
+        places = _left_right_choice(table, {**by_role, **extras})
+        if places:
+            extras["side"] = places
+    return extras
 
 
-def _what_was_shown(table: Table, taken: Mapping[str, tuple[int, ...]]) -> tuple[int, ...]:
-    """The columns left, right and the one that was picked, where the answers themselves are in other columns."""
-    left, right = _usual(table, "left", taken), _usual(table, "right", taken)
+def _left_right_choice(table: Table, by_role: Mapping[str, tuple[int, ...]]) -> tuple[int, ...]:
+    """Return the columns left, right and choice of a table whose answers themselves are in other columns."""
+    left, right = _by_name(table, "left", by_role), _by_name(table, "right", by_role)
     if len(left) != 1 or len(right) != 1:
         return ()
-    picked = _usual(table, "winner", {**taken, "left": left, "right": right}) or taken.get("near", ())
-    return (*left, *right, *picked) if len(picked) == 1 else ()
+    choice = _by_name(table, "winner", {**by_role, "left": left, "right": right}) or by_role.get("near", ())
+    return (*left, *right, *choice) if len(choice) == 1 else ()
 
 
-def _located(table: Table, role: str, wanted: str | int | Sequence[str | int] | None) -> tuple[int, ...]:
+def _locate(table: Table, role: str, choice: str | int | Sequence[str | int] | None) -> tuple[int, ...]:
+    """Return the positions of the columns that the user chose for a role."""
     if role not in ALIASES and role not in NUMBERED:
-        raise ValueError(f"columns has the role {role!r}; known are: {', '.join((*ALIASES, *NUMBERED))}")
-    if wanted is None:
+        raise ValueError(f"columns has the role {role!r}; choose one of: {', '.join((*ALIASES, *NUMBERED))}")
+    if choice is None:
         return ()
-    several: Iterable[str | int] = [wanted] if isinstance(wanted, str | int) else wanted
-    found = []
-    for one in several:
-        if isinstance(one, int):
-            places = [one] if 0 <= one < len(table.names) else []
-        else:
-            places = [place for place, name in enumerate(table.names) if name == one] or [
-                place for place, name in enumerate(table.names) if name and plain(name) == plain(one)
-            ]
-        if not places and isinstance(one, str) and role in NUMBERED:  # the places of a list have columns of their own
-            numbered = re.compile(re.escape(plain(one)) + r"_\d+")
+    columns: Iterable[str | int] = [choice] if isinstance(choice, str | int) else choice
+    located: list[int] = []
+    for column in columns:
+        places = columns_called(table, column)
+        if not places and isinstance(column, str) and role in NUMBERED:  # a list was expanded into numbered columns
+            numbered = re.compile(re.escape(plain(column)) + r"_\d+")
             places = [place for place, name in enumerate(table.names) if name and numbered.fullmatch(plain(name))]
-            if places:
-                found += places
-                continue
-        if len(places) != 1:
-            raise no_single_column(table, one, repr(role), len(places))
-        found += places
-    return tuple(found)
+        elif len(places) != 1:
+            raise no_single_column(table, column, repr(role), len(places))
+        if not places:
+            raise no_single_column(table, column, repr(role), 0)
+        located += places
+    return tuple(located)
 
 
 def _not_understood(table: Table, kind: str | None) -> str:
     forms = [form for form in FORMS if kind == form.kind or (kind is None and form.roles != ("items",))]
     expected = "; ".join(dict.fromkeys(", ".join(form.roles) for form in forms))
-    items = len(_usual(table, "items", {}))
+    items = len(_by_name(table, "items", {}))
     hint = f" ({items} of them are items, but 3 are expected unless one is the odd one)" if items not in (0, 3) else ""
     return (
         f"{table.path} has the columns {table.titles}{hint}, which are not understood"
         f"{f' as {kind!r}' if kind else ''}; expected one of the sets ({expected}): "
-        f'name them so, or say which is which with columns={{"{forms[0].roles[0]}": ..., ...}}'
+        f'rename them, or assign roles with columns={{"{forms[0].roles[0]}": ..., ...}}'
     )

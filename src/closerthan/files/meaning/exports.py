@@ -1,13 +1,13 @@
-"""Exports of tools that ask people: recognised by their columns, and read as these tools mean them.
+"""Exports of survey tools, recognised by their columns and read according to the conventions of the tool.
 
 =============  ===================================================================================================
-tool           what is special about its tables
+tool           peculiarities of its tables
 =============  ===================================================================================================
-Salmon         objects are numbered from 0; what they are called is in columns of their own (head_filename, ...)
-tripletTools   the same, with Center and Answer for head and winner
-NEXT           nothing: Center, Left, Right and Answer
-jsPsych        a row per screen; stimulus, choices (a list) and response (the button's number, or a key)
-PsychoPy       a row per screen; what was answered, and how quickly, is in columns called by a component: resp.keys
+Salmon         objects are numbered from 0; their names are in separate columns (head_filename, ...)
+tripletTools   the same, with the names of head and winner in Center and Answer
+NEXT           none: Center, Left, Right and Answer
+jsPsych        one row per screen; stimulus, choices (a list) and response (the number of the button, or a key)
+PsychoPy       one row per screen; answers and times are in columns named after a component, such as resp.keys
 =============  ===================================================================================================
 """
 
@@ -19,32 +19,32 @@ import numpy as np
 from numpy.typing import NDArray
 
 from closerthan.comparisons.column_names import fits, plain
-from closerthan.files.formats.lists import with_lists
-from closerthan.files.formats.nested_json import names_object
-from closerthan.files.formats.tables import MISSING, Column, Table, TableAround
-from closerthan.files.meaning.columns import Layout, understood
+from closerthan.files.formats.lists import expand_lists
+from closerthan.files.formats.nested_json import is_object_column
+from closerthan.files.formats.tables import MISSING, Column, Table, TableWrapper
+from closerthan.files.meaning.columns import Layout, find_layout
 
-__all__ = ["Export", "NamedTable", "Tool", "recognised", "with_lists_anywhere"]
+__all__ = ["Export", "NamedTable", "Tool", "expand_all_lists", "recognise_tool"]
 
 Columns = Mapping[str, str | int | Sequence[str | int] | None]
 
-_PICKED = re.compile(r"(.+)\.(keys|clicked_name)(_1)?")  # as PsychoPy calls columns; the first, if several were pressed
+_RESPONSE = re.compile(r"(.+)\.(keys|clicked_name)(_1)?")  # PsychoPy columns; _1 is the first of several responses
 _TIMES = {"keys": "rt", "clicked_name": "time"}
 
 
 class Tool(NamedTuple):
-    """A tool, and the columns by which its tables are known, in small letters.
+    """A survey tool, and the lower-case column names by which its tables are recognised.
 
     Attributes
     ----------
     marks, any_of
-        All of the first, and one of the second, are there.
+        Column names that must all be present, and names of which one must be present.
     numbers
         Columns that hold objects as numbers.
     names
-        Pairs of columns: an object's number, and its name.
+        Pairs of columns: the number of an object, and its name.
     screens
-        Whether there is a row for each screen, also for those that ask nothing.
+        Whether there is one row per screen, including screens without a question.
     """
 
     name: str
@@ -74,143 +74,144 @@ TOOLS = (
     Tool("jsPsych", frozenset({"trial_index", "time_elapsed"}), screens=True),
     Tool("PsychoPy", frozenset({"exp_name"}), frozenset({"psychopy_version", "frame_rate"}), screens=True),
 )
-"""The tools that are known."""
+"""The supported tools."""
 
 
-def recognised(names: Sequence[str | None]) -> Tool | None:
-    """Which tool wrote a table with these columns; None if none that is known.
+def recognise_tool(names: Sequence[str | None]) -> Tool | None:
+    """Return the tool that wrote a table with these columns, or None.
 
     Examples
     --------
-    >>> recognised(["trial_type", "trial_index", "time_elapsed", "rt", "response"]).name
+    >>> recognise_tool(["trial_type", "trial_index", "time_elapsed", "rt", "response"]).name
     'jsPsych'
-    >>> recognised(["anchor", "near", "far"])
+    >>> recognise_tool(["anchor", "near", "far"])
     """
-    there = {plain(name) for name in names if name}
-    return next((tool for tool in TOOLS if tool.marks <= there and (not tool.any_of or tool.any_of & there)), None)
+    present = {plain(name) for name in names if name}
+    return next((tool for tool in TOOLS if tool.marks <= present and (not tool.any_of or tool.any_of & present)), None)
 
 
 class Export:
-    """A table, the tool that wrote it (if one is recognised), and what its columns mean.
+    """A table, the tool that wrote it (if recognised), and the meaning of its columns.
 
     Parameters
     ----------
     table, kind, columns
-        As in :func:`closerthan.files.meaning.columns.understood`.
+        As in :func:`closerthan.files.meaning.columns.find_layout`.
     """
 
     def __init__(self, table: Table, kind: str | None, columns: Columns | None) -> None:
-        self.tool = recognised(table.names)
+        self.tool = recognise_tool(table.names)
         self.table = table
         if self.tool is not None:
             table.format = f"{table.format}, an export of {self.tool.name}"
             if self.tool.screens:
-                self.table = with_lists_anywhere(table)
-        self.layout = self._understood(kind, columns)
+                self.table = expand_all_lists(table)
+        self.layout = self._find_layout(kind, columns)
 
-    def _understood(self, kind: str | None, columns: Columns | None) -> Layout:
+    def _find_layout(self, kind: str | None, columns: Columns | None) -> Layout:
         try:
-            return understood(self.table, kind, columns)
+            return find_layout(self.table, kind, columns)
         except ValueError:
-            offered = self._offered(kind)
-            if not offered:
+            tool_columns = self._tool_columns(kind)
+            if not tool_columns:
                 raise
             try:
-                return understood(self.table, kind, {**offered, **(columns or {})})
-            except ValueError:  # what is wrong with the columns as they are is easier to mend
+                return find_layout(self.table, kind, {**tool_columns, **(columns or {})})
+            except ValueError:  # the first error, about the original columns, is more helpful
                 pass
             raise
 
-    def _offered(self, kind: str | None) -> Columns:
-        """The roles of columns that only this tool calls so."""
+    def _tool_columns(self, kind: str | None) -> Columns:
+        """Return the roles of columns that have names specific to the tool."""
         if self.tool is None or not self.tool.screens:
             return {}
-        return (_of_jspsych if self.tool.name == "jsPsych" else _of_psychopy)(self.table, kind)
+        return _jspsych_columns(self.table, kind) if self.tool.name == "jsPsych" else _psychopy_columns(self.table)
 
     @property
     def naming(self) -> list[int]:
-        """The columns to be read for the objects' names."""
+        """Columns that hold the numbers and names of objects, in pairs."""
         pairs = [] if self.tool is None else self.tool.names
-        found = [[_place(self.table, name) for name in pair] for pair in pairs]
-        return [place for pair in found if None not in pair for place in pair if place is not None]
+        places = [[_position(self.table, name) for name in pair] for pair in pairs]
+        return [place for pair in places if None not in pair for place in pair if place is not None]
 
-    def named(self, given: Sequence[str] | None = None) -> Table:
-        """The table, once its columns are read, with the names of objects that are numbers in it.
+    def named(self, names: Sequence[str] | None = None) -> Table:
+        """Return the table, after its columns are read, with object numbers replaced by names.
 
-        If names are given, as those of a map are, numbers may stand for these: then names that are others do not count.
+        If the user passes names, as for the objects of a map, the numbers may refer to these: names in the file are
+        then used only if they are among them.
         """
         naming = self.naming
         if self.tool is None or not naming:
             return self.table
-        words: dict[str, str] = {}
-        for number, name in zip(naming[::2], naming[1::2], strict=True):
-            numbers, names = self.table.column(number), self.table.column(name)
-            n_names = len(names.labels)
-            pairs = np.unique(numbers.codes.astype(np.int64) * n_names + names.codes)
-            for one, other in zip((pairs // n_names).tolist(), (pairs % n_names).tolist(), strict=True):
-                if words.setdefault(numbers.labels[one], names.labels[other]) != names.labels[other]:
+        name_of: dict[str, str] = {}
+        for number_place, name_place in zip(naming[::2], naming[1::2], strict=True):
+            numbers, words = self.table.column(number_place), self.table.column(name_place)
+            n_words = len(words.labels)
+            pairs = np.unique(numbers.codes.astype(np.int64) * n_words + words.codes)
+            for number, word in zip((pairs // n_words).tolist(), (pairs % n_words).tolist(), strict=True):
+                if name_of.setdefault(numbers.labels[number], words.labels[word]) != words.labels[word]:
                     return self.table  # a number has two names
-        places = [place for name in self.tool.numbers if (place := _place(self.table, name)) is not None]
+        places = [place for name in self.tool.numbers if (place := _position(self.table, name)) is not None]
         used = [place for place in places if place in {*self.layout.objects, *self.layout.labels}]
         labels = {label for place in used for label in self.table.column(place).labels} - MISSING
-        called = [words.get(label, "") for label in labels]
-        if given is not None and not set(called) <= set(given):
+        object_names = [name_of.get(label, "") for label in labels]
+        if names is not None and not set(object_names) <= set(names):
             return self.table
-        if MISSING & set(called) or len(set(called)) < len(called):
-            self.table.notes.append("objects are called by their numbers, as not each of them has a name of its own")
+        if MISSING & set(object_names) or len(set(object_names)) < len(object_names):
+            self.table.notes.append("objects are called by their numbers because some have no name of their own")
             return self.table
-        return NamedTable(self.table, used, words)
+        return NamedTable(self.table, used, name_of)
 
     def other_screens(self) -> NDArray[np.bool_] | None:
-        """The rows, once columns are read, in which nothing was to be compared; None if there are none."""
+        """Return a mask of the rows without a question, after columns are read; None if there are none."""
         if self.tool is None or not self.tool.screens:
             return None
         anchor = self.layout.columns.get("anchor", ())
         options = [place for place in self.layout.objects if place not in anchor]
-        asked = np.any([filled(self.table.column(place)) for place in options], axis=0)
-        return None if asked.all() or not asked.any() else ~asked
+        has_question = np.any([filled(self.table.column(place)) for place in options], axis=0)
+        return None if has_question.all() or not has_question.any() else ~has_question
 
 
-class NamedTable(TableAround):
-    """A table some of whose columns hold numbers, for which names are known."""
+class NamedTable(TableWrapper):
+    """A table in which object numbers in some columns are replaced by names."""
 
-    def __init__(self, table: Table, places: Sequence[int], words: Mapping[str, str]) -> None:
+    def __init__(self, table: Table, places: Sequence[int], name_of: Mapping[str, str]) -> None:
         super().__init__(table, table.names)
-        self._places, self._words = frozenset(places), words
-        self._labels: dict[int, list[str]] = {}  # columns that share their labels still do
+        self._places, self._name_of = frozenset(places), name_of
+        self._labels: dict[int, list[str]] = {}  # columns that share labels continue to share them
 
     def column(self, position: int) -> Column:
-        """A column of labels."""
+        """Return a column of labels."""
         column = self._table.column(position)
         if position not in self._places:
             return column
-        labels = self._labels.setdefault(id(column.labels), [self._words.get(name, name) for name in column.labels])
+        labels = self._labels.setdefault(id(column.labels), [self._name_of.get(name, name) for name in column.labels])
         return Column(column.codes, labels)
 
 
 def filled(column: Column) -> NDArray[np.bool_]:
-    """Which cells of a column are not empty."""
-    found: NDArray[np.bool_] = np.array([name.strip() not in MISSING for name in column.labels], dtype=bool)
-    return found[column.codes]
+    """Return a mask of the cells that are not empty or blank."""
+    is_filled: NDArray[np.bool_] = np.array([name.strip() not in MISSING for name in column.labels], dtype=bool)
+    return is_filled[column.codes]
 
 
-def _place(table: Table, name: str) -> int | None:
+def _position(table: Table, name: str) -> int | None:
     places = [place for place, title in enumerate(table.names) if title and plain(title) == name]
     return places[0] if len(places) == 1 else None
 
 
-def with_lists_anywhere(table: Table) -> Table:
-    """Lists become numbered columns, although the first screens have none."""
-    if not table.first:  # lists of JSON are columns already
+def expand_all_lists(table: Table) -> Table:
+    """Expand lists into numbered columns even if the first screens have none."""
+    if not table.first_row:  # lists in JSON have already been expanded
         return table
     table.read((), range(len(table.names)), ())
     columns = [table.column(place) for place in range(len(table.names))]
-    table.first = [next((name for name in column.labels if name.strip() not in MISSING), "") for column in columns]
-    return with_lists(table)
+    table.first_row = [next((name for name in column.labels if name.strip() not in MISSING), "") for column in columns]
+    return expand_lists(table)
 
 
-def _of_jspsych(table: Table, kind: str | None) -> dict[str, Any]:
-    """jsPsych's own names: stimulus is the anchor, choices are the options, response the button's number or a key."""
+def _jspsych_columns(table: Table, kind: str | None) -> dict[str, Any]:
+    """Return the columns of jsPsych by role: stimulus is the anchor, choices are the options, response the choice."""
     choices = [name for name in table.names if name and re.fullmatch(r"choices_\d+", plain(name))]
     answer = next((name for name in table.names if name and plain(name) in ("response", "button_pressed")), None)
     if len(choices) < 2 or answer is None:
@@ -218,7 +219,7 @@ def _of_jspsych(table: Table, kind: str | None) -> dict[str, Any]:
     place = table.names.index(choices[0])
     table.read((), [place], ())
     column = table.column(place)
-    if len(set(column.labels) - MISSING) < 2:  # the same on each screen: these are keys, and no objects
+    if len(set(column.labels) - MISSING) < 2:  # the same on every screen, so these are keys and not objects
         return {}
     if kind in ("odd-one-out", "most-central"):
         return {"items": choices, "selected": answer}
@@ -228,18 +229,24 @@ def _of_jspsych(table: Table, kind: str | None) -> dict[str, Any]:
     return {**anchor, "shown": choices, "chosen": answer}
 
 
-def _of_psychopy(table: Table, kind: str | None) -> dict[str, Any]:  # noqa: ARG001 - as the other
-    """PsychoPy's names of what was pressed and when, of the one component that is filled where objects are."""
-    objects = [place for place, name in enumerate(table.names) if name and names_object(name)]
-    picks = [(place, found) for place, name in enumerate(table.names) if name and (found := _PICKED.fullmatch(name))]
-    if not objects or not picks:
+def _psychopy_columns(table: Table) -> dict[str, Any]:
+    """Return the columns with responses and times of the only PsychoPy component that responds to the questions."""
+    objects = [place for place, name in enumerate(table.names) if name and is_object_column(name)]
+    responses = [
+        (place, match) for place, name in enumerate(table.names) if name and (match := _RESPONSE.fullmatch(name))
+    ]
+    if not objects or not responses:
         return {}
-    table.read((), [*objects, *(place for place, _ in picks)], ())
-    asked = np.any([filled(table.column(place)) for place in objects], axis=0)
-    used = [found for place, found in picks if (filled(table.column(place)) & asked).sum() > asked.sum() / 2]
+    table.read((), [*objects, *(place for place, _ in responses)], ())
+    has_question = np.any([filled(table.column(place)) for place in objects], axis=0)
+    used = [
+        match
+        for place, match in responses
+        if (filled(table.column(place)) & has_question).sum() > has_question.sum() / 2
+    ]
     if len(used) != 1:
         return {}
-    name, ending, first = used[0].groups()
+    name, attribute, suffix = used[0].groups()
     sides = any(fits("left", title) for title in table.names if title)
-    time = f"{name}.{_TIMES[ending]}{first or ''}"
+    time = f"{name}.{_TIMES[attribute]}{suffix or ''}"
     return {"winner" if sides else "selected": used[0][0], **({"time": time} if time in table.names else {})}

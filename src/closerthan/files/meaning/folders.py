@@ -1,4 +1,4 @@
-"""Folders of answers: one file per person, as jsPsych and PsychoPy leave them, read as one table."""
+"""Folders of answers with one file per person, as jsPsych and PsychoPy write them, read as one table."""
 
 import re
 from bisect import bisect_right
@@ -13,24 +13,25 @@ from numpy.typing import NDArray
 
 from closerthan.comparisons.column_names import fits
 from closerthan.files.formats.archives import ABOUT, OTHERS, TEXTS
-from closerthan.files.formats.lists import with_lists
-from closerthan.files.formats.names import ending, opened
+from closerthan.files.formats.lists import expand_lists
 from closerthan.files.formats.opening import NoAnswerError
-from closerthan.files.formats.tables import MISSING, Column, Table
-from closerthan.files.meaning.exports import recognised, with_lists_anywhere
+from closerthan.files.formats.readers import FileOptions, open_table, suffix_of
+from closerthan.files.formats.tables import MISSING, Column, Table, abbreviated
+from closerthan.files.meaning.exports import expand_all_lists, recognise_tool
 
-__all__ = ["FolderTable", "called_like", "files_in", "opened_folder"]
+__all__ = ["FolderTable", "files_in", "open_folder", "person_of_file"]
 
-_BESIDE = (".log", ".psydat", ".md")  # what PsychoPy and people put beside answers
-_KINDS = (*TEXTS, *OTHERS, ".zip", ".hdf5", ".h5")
+_OTHER_FILES = (".log", ".psydat", ".md")  # written by PsychoPy and by people, without answers
+_SUFFIXES = (*TEXTS, *OTHERS, ".zip", ".hdf5", ".h5")
 _PERSON = "participant"
-_SHOWN = 6
+_ONE_PERSON = "each file that does not name a participant is taken as one person, named like the file"
+_MAX_LISTED = 6  # names in a message
 _OPTIONAL = ("participant", "time", "side")
-_NUMBER = re.compile(r"_?\d+$")  # of a column that is a place in a list
+_NUMBER = re.compile(r"_?\d+$")  # the position in a list, at the end of a column name
 
 
 def files_in(folder: Path) -> list[Path]:
-    """The files of answers in a folder, by name; they must be of one kind."""
+    """Return the files of answers in a folder, sorted by name; they must have the same format."""
     if (folder / "result.npz").exists() or any((folder / f"map.{kind}").exists() for kind in ("csv", "parquet", "npz")):
         raise ValueError(f"{folder} is the folder of a fit; a file or a folder of answers is expected")
     files = sorted(
@@ -39,64 +40,64 @@ def files_in(folder: Path) -> list[Path]:
         if file.is_file()
         and not file.name.startswith((".", "_"))
         and not file.name.lower().startswith(ABOUT)
-        and ending(file) not in _BESIDE
+        and suffix_of(file) not in _OTHER_FILES
     )
     if not files:
         raise ValueError(f"{folder} is a folder without a file of answers; expected one per person, as .csv or .json")
-    kinds = Counter(ending(file) or file.name for file in files)
-    if len(kinds) > 1:
-        counts = ", ".join(f"{number} {kind}" for kind, number in kinds.most_common(_SHOWN))
+    suffixes = Counter(suffix_of(file) or file.name for file in files)
+    if len(suffixes) > 1:
+        counts = ", ".join(f"{number} {suffix}" for suffix, number in suffixes.most_common(_MAX_LISTED))
         raise ValueError(
-            f"{folder} has files of different kinds ({counts}); put the answers into a folder of their own, or pass "
-            "one file"
+            f"{folder} has files of different formats ({counts}); put the answers into a separate folder, or pass one "
+            "file"
         )
-    (kind,) = kinds
-    if kind not in _KINDS:
+    (suffix,) = suffixes
+    if suffix not in _SUFFIXES:
         raise ValueError(
-            f"{folder} holds {len(files)} files such as {files[0].name}, which are no answers; expected one per "
+            f"{folder} holds {len(files)} files such as {files[0].name}, which are not answers; expected one per "
             "person, as .csv or .json"
         )
     return files
 
 
-def opened_folder(folder: Path, known: Callable[[str], bool], **how: Any) -> Table:
-    """The files in a folder as one table; ``how`` is that of :func:`~closerthan.files.formats.names.opened`."""
+def open_folder(folder: Path, is_column: Callable[[str], bool], options: FileOptions) -> Table:
+    """Open the files in a folder as one table; see :func:`~closerthan.files.formats.readers.open_table`."""
     files = files_in(folder)
     empty: list[str] = []
     tables: dict[str, Table] = {}
     for file in files:
         try:
-            table = with_lists(opened(file, known, **how))
+            table = expand_lists(open_table(file, is_column, options))
         except NoAnswerError:
             empty.append(file.name)
             continue
-        tool = recognised(table.names)
-        tables[file.name] = with_lists_anywhere(table) if tool is not None and tool.screens else table
+        tool = recognise_tool(table.names)
+        tables[file.name] = expand_all_lists(table) if tool is not None and tool.screens else table
     if not tables:
         raise ValueError(f"{folder} is empty: none of its {len(files)} files has an answer")
-    _check_alike(folder, tables, known)
-    found = FolderTable(folder, tables)
+    _check_alike(folder, tables, is_column)
+    table = FolderTable(folder, tables)
     if empty:
-        found.notes.append(f"{len(empty)} of {len(files)} files are empty: {_listed(empty)}")
-    return found
+        table.notes.append(f"{len(empty)} of {len(files)} files are empty: {abbreviated(empty, _MAX_LISTED)}")
+    return table
 
 
 class FolderTable(Table):
-    """Tables below each other. Who does not say who answered is called like the file.
+    """The rows of several tables; the answers of a file without a participant column belong to a person named like it.
 
     Parameters
     ----------
     folder
-        Where they are.
+        The folder.
     tables
-        By the names of their files.
+        Its tables, by file name.
     """
 
     def __init__(self, folder: Path, tables: dict[str, Table]) -> None:
         titles = dict.fromkeys(
-            name if name is not None else place for one in tables.values() for place, name in enumerate(one.names)
+            name if name is not None else place for table in tables.values() for place, name in enumerate(table.names)
         )
-        # A list becomes numbered columns; in the file of somebody who was never asked, it is an empty column.
+        # Lists become numbered columns, but in the file of a person without questions they are an empty column.
         titles = {title: None for title in titles if title != "" and f"{title}_1" not in titles}
         self._people = [title for title in titles if isinstance(title, str) and fits(_PERSON, title)]
         if not self._people:
@@ -112,50 +113,46 @@ class FolderTable(Table):
         self._tables = list(tables.values())
         self._files = list(tables)
         self._places = [
-            {name if name is not None else place: place for place, name in enumerate(one.names)} for one in self._tables
+            {name if name is not None else place: place for place, name in enumerate(table.names)}
+            for table in self._tables
         ]
-        self.notes = list(dict.fromkeys(note for one in self._tables for note in one.notes))
-        self.settings = _settings(folder, tables)
+        self.notes = list(dict.fromkeys(note for table in self._tables for note in table.notes))
+        self.object_info = _object_info(folder, tables)
         self._columns: dict[int, Column] = {}
-        self._said = False
 
     def read(self, objects: Sequence[int], labels: Sequence[int], numbers: Sequence[int]) -> None:
-        """Make columns ready, in all files."""
+        """Load columns of all files."""
         for table, places in zip(self._tables, self._places, strict=True):
-            here = [
-                [places[self._titles[one]] for one in some if self._titles[one] in places]
-                for some in (objects, labels, numbers)
+            own = [
+                [places[self._titles[position]] for position in positions if self._titles[position] in places]
+                for positions in (objects, labels, numbers)
             ]
-            table.read(here[0], here[1] if any(here) else [0], here[2])
+            table.read(own[0], own[1] if any(own) else [0], own[2])
 
     @property
     def n_rows(self) -> int:
-        """How many rows all files have."""
+        """Number of rows in all files."""
         return sum(table.n_rows for table in self._tables)
 
     def column(self, position: int) -> Column:
-        """A column of labels."""
+        """Return a column of labels."""
         if position not in self._columns:
             title = self._titles[position]
-            number: dict[str, int] = {}
+            code_of: dict[str, int] = {}
             codes = []
             for table, places, file in zip(self._tables, self._places, self._files, strict=True):
                 own = table.column(places[title]) if title in places else Column.of_cells([""] * table.n_rows)
                 if title == self._people[0] and {name.strip() for name in own.labels} <= MISSING:
-                    own = Column.of_cells([called_like(file)] * table.n_rows)
-                    self._say_who()
-                moved = np.array([number.setdefault(name, len(number)) for name in own.labels], dtype=np.int32)
-                codes.append(moved[own.codes])
-            self._columns[position] = Column(np.concatenate(codes), list(number))
+                    own = Column.of_cells([person_of_file(file)] * table.n_rows)
+                    if _ONE_PERSON not in self.notes:
+                        self.notes.append(_ONE_PERSON)
+                new_codes = np.array([code_of.setdefault(name, len(code_of)) for name in own.labels], dtype=np.int32)
+                codes.append(new_codes[own.codes])
+            self._columns[position] = Column(np.concatenate(codes), list(code_of))
         return self._columns[position]
 
-    def _say_who(self) -> None:
-        if not self._said:
-            self.notes.append("files that do not say who answered are taken as one person's each, called like the file")
-            self._said = True
-
     def number(self, position: int) -> NDArray[np.float64]:
-        """A column of numbers."""
+        """Return a column of numbers."""
         title = self._titles[position]
         return np.concatenate(
             [
@@ -164,18 +161,14 @@ class FolderTable(Table):
             ]
         )
 
-    def place(self, row: int) -> str:
-        """Which file a row is in, and where."""
-        which, inside = self._inside(row)
-        return f"{self._files[which]}, {self._tables[which].place(inside)}"
-
-    def _inside(self, row: int) -> tuple[int, int]:
+    def describe_row(self, row: int) -> str:
+        """Return the file of a row, its location there and its content."""
         ends = list(accumulate(table.n_rows for table in self._tables))
-        which = bisect_right(ends, row)
-        return which, row - (ends[which - 1] if which else 0)
+        file = bisect_right(ends, row)
+        return f"{self._files[file]}, {self._tables[file].describe_row(row - (ends[file - 1] if file else 0))}"
 
     def check_cells(self, rows: NDArray[np.intp] | None = None) -> None:
-        """An error if a cell that was read is neither a name nor a number."""
+        """Raise an error if a loaded cell in ``rows`` is neither a name nor a number."""
         begin = 0
         for table in self._tables:
             end = begin + table.n_rows
@@ -183,48 +176,46 @@ class FolderTable(Table):
             begin = end
 
 
-def called_like(file: str) -> str:
-    """The name of the person whose answers a file holds, if nothing in it says so."""
+def person_of_file(file: str) -> str:
+    """Return the name of the person whose answers a file holds, if the file itself does not name them."""
     return Path(file.removesuffix(".gz")).stem
 
 
-def _check_alike(folder: Path, tables: dict[str, Table], known: Callable[[str], bool]) -> None:
-    """All files are of one tool or, if of none, have the same columns of objects and answers.
+def _check_alike(folder: Path, tables: dict[str, Table], is_column: Callable[[str], bool]) -> None:
+    """Raise an error unless all files come from one tool or have the same columns of objects and answers.
 
-    Lists may have different lengths, and so different numbers of columns. Columns without a usual name, and those of
-    which an empty cell is no problem (such as times), may be missing in some files.
+    Lists may have different lengths, and so different numbers of columns. Columns without a usual name, and columns in
+    which an empty cell is allowed (such as times), may be missing in some files.
     """
-    (first, one), *others = tables.items()
-    tool = recognised(one.names)
-    for file, other in others:
-        own = recognised(other.names)
-        if (own and own.name) != (tool and tool.name):
-            kinds = [f"{name} is {'an export of ' + made.name if made else 'of no tool that is known'}"
-                     for name, made in ((first, tool), (file, own))]  # fmt: skip
-            raise ValueError(f"{folder}: {' and '.join(kinds)}; put them into folders of their own")
-        if tool is None and _columns(other, known) != _columns(one, known):
-            shown = [f"{name} has the columns {_listed([table.title(at) for at in range(len(table.names))])}"
-                     for name, table in ((first, one), (file, other))]  # fmt: skip
-            raise ValueError(f"{folder}: {', and '.join(shown)}; files that are read together have the same columns")
+    (first_file, first), *others = tables.items()
+    tool = recognise_tool(first.names)
+    for file, table in others:
+        own_tool = recognise_tool(table.names)
+        if (own_tool and own_tool.name) != (tool and tool.name):
+            origins = [f"{name} is {'an export of ' + origin.name if origin else 'not an export of a supported tool'}"
+                       for name, origin in ((first_file, tool), (file, own_tool))]  # fmt: skip
+            raise ValueError(f"{folder}: {' and '.join(origins)}; put them into separate folders")
+        if tool is None and _columns(table, is_column) != _columns(first, is_column):
+            columns = [
+                f"{name} has the columns {abbreviated([each.title(at) for at in range(len(each.names))], _MAX_LISTED)}"
+                for name, each in ((first_file, first), (file, table))
+            ]
+            raise ValueError(f"{folder}: {', and '.join(columns)}; the files of a folder must have the same columns")
 
 
-def _columns(table: Table, known: Callable[[str], bool]) -> set[Any]:
+def _columns(table: Table, is_column: Callable[[str], bool]) -> set[Any]:
     names = {place if name is None else _NUMBER.sub("", name) for place, name in enumerate(table.names) if name != ""}
-    usual = {name for name in names if isinstance(name, int) or known(name) or known(f"{name}_1")}
+    usual = {name for name in names if isinstance(name, int) or is_column(name) or is_column(f"{name}_1")}
     return {name for name in usual or names if isinstance(name, int) or not any(fits(role, name) for role in _OPTIONAL)}
 
 
-def _settings(folder: Path, tables: dict[str, Table]) -> dict[str, Any]:
-    """What all files say about the objects; the largest number of them, where they have no names."""
-    each = [dict(table.settings) for table in tables.values()]
-    numbers = [said.pop("n_objects", 0) for said in each]
-    if any(said != each[0] for said in each):
+def _object_info(folder: Path, tables: dict[str, Table]) -> dict[str, Any]:
+    """Return the description of the objects that all files share, with the largest number of objects."""
+    each = [dict(table.object_info) for table in tables.values()]
+    numbers = [info.pop("n_objects", 0) for info in each]
+    if any(info != each[0] for info in each):
         raise ValueError(
             f"{folder}: its files list different objects, or number them in different ways; read them one by one, or "
             "write them again with names (closerthan convert)"
         )
     return {**each[0], **({"n_objects": max(numbers)} if any(numbers) else {})}
-
-
-def _listed(names: Sequence[str]) -> str:
-    return ", ".join(names[:_SHOWN]) + ", ..." * (len(names) > _SHOWN)

@@ -1,4 +1,4 @@
-"""Summary: what was in a file, and what became of it."""
+"""The summary of a file of answers."""
 
 import dataclasses
 from collections.abc import Mapping
@@ -6,50 +6,51 @@ from collections.abc import Mapping
 import numpy as np
 
 from closerthan.comparisons import Comparisons, pair_questions
-from closerthan.files.meaning.questions import RULES
+from closerthan.files.formats.tables import abbreviated
+from closerthan.files.meaning.interpretation import RULES
 from closerthan.wording import percent
 
-_SHOWN = 12  # columns that are not used are listed up to this number
+_MAX_LISTED = 12  # unused columns listed in the text
 
 
 @dataclasses.dataclass(frozen=True)
 class Summary:
-    """What was in a file, and what became of it; ``str`` gives a short text.
+    """The content of a file of answers, and how it was used; ``str`` gives a short text.
 
     Attributes
     ----------
     path, format
-        The file, and how it was read.
+        Path and format of the file.
     kind
-        The question that was answered.
+        Kind of question that was answered.
     columns
-        The columns that were used, by role.
+        Columns that were used, by role.
     numbering, numbering_reason
-        "0-based", "1-based" or "names": what the objects are in the file, and how that was decided.
+        How the file refers to objects ("0-based", "1-based" or "names"), and how that was determined.
     n_objects, n_mentioned
-        How many objects there are, and how many of them occur in a comparison.
+        Number of objects, and number of objects that occur in a comparison.
     n_rows, n_used
-        How many rows were read and used; a row is an answer unless a column says that some are of one.
+        Numbers of rows read and used. A row is an answer unless a column assigns several rows to one answer.
     n_answers
-        How many answers the used rows are.
+        Number of answers in the rows used.
     n_comparisons, n_test
-        How many comparisons were made of them, and how many of these are marked as test.
+        Number of comparisons derived from the answers, and number of those that are marked as test.
     n_repeated
-        How many comparisons say what an earlier one already said; None if the file is too large to count them.
+        Number of comparisons that repeat an earlier one; None if the file is too large to count them.
     n_contradictory
-        How many comparisons have their reverse in the file too; None as above.
+        Number of comparisons whose reverse is also in the file; None if the file is too large to count them.
     dropped
-        How many answers were left out, by reason.
+        Numbers of answers left out, by reason.
     n_participants
-        How many people answered, if the file says.
+        Number of people who answered, or None if the file does not say.
     median_time
-        Seconds that half of the answers took at most, if the file says.
+        Median response time in seconds, or None if the file does not say.
     share_left
-        In which fraction of the answers the near object was shown on the left, if the file says.
+        Fraction of answers in which the near object was shown on the left, or None if the file does not say.
     not_used
-        The columns that were not used.
+        Columns that were not used.
     notes
-        Anything else that one should know.
+        Further remarks.
     """
 
     path: str
@@ -78,7 +79,7 @@ class Summary:
         numbering = {"0-based": "numbers from 0", "1-based": "numbers from 1", "names": "names"}[self.numbering]
         unseen = self.n_objects - self.n_mentioned
         unmentioned = f", of which {unseen:,} never occur{'s' * (unseen == 1)}" if unseen else ""
-        dropped = ", ".join(f"{count:,} {reason.replace('_', ' ')}" for reason, count in self.dropped.items())
+        dropped = describe_counts(self.dropped)
         lines = {
             "file": f"{self.path} ({self.format})",
             "question": f"{self.kind}: {RULES[self.kind]}",
@@ -92,8 +93,7 @@ class Summary:
             "comparisons": f"{self.n_comparisons:,}{f', of which {self.n_test:,} for test' if self.n_test else ''}",
         }
         if self.n_repeated is not None:
-            said = f"; {self.n_repeated:,} repeat another, {self.n_contradictory:,} contradict another"
-            lines["comparisons"] += said
+            lines["comparisons"] += f"; {self.n_repeated:,} repeat another, {self.n_contradictory:,} contradict another"
         if self.n_participants is not None:
             lines["participants"] = f"{self.n_participants:,}"
         if self.median_time is not None:
@@ -102,13 +102,24 @@ class Summary:
         if self.share_left is not None:
             lines["sides"] = f"the near object was shown on the left in {percent(self.share_left)} of the answers"
         if self.not_used:
-            lines["not used"] = ", ".join(self.not_used[:_SHOWN]) + ", ..." * (len(self.not_used) > _SHOWN)
+            lines["not used"] = abbreviated(self.not_used, _MAX_LISTED)
         text = [f"{name:<13}{value}" for name, value in lines.items()]
         return "\n".join(text + [f"{'note':<13}{note}" for note in self.notes])
 
 
+def describe_counts(dropped: Mapping[str, int]) -> str:
+    """Return the numbers of dropped rows in words.
+
+    Examples
+    --------
+    >>> describe_counts({"ties": 3, "self_pairs": 1})
+    '3 ties, 1 self pairs'
+    """
+    return ", ".join(f"{count:,} {reason.replace('_', ' ')}" for reason, count in dropped.items())
+
+
 def repeated_and_contradictory(comparisons: Comparisons) -> tuple[int, int]:
-    """How many comparisons repeat an earlier one, and how many have their reverse among the others.
+    """Count the comparisons that repeat an earlier one, and those whose reverse also occurs.
 
     Examples
     --------
@@ -116,7 +127,7 @@ def repeated_and_contradictory(comparisons: Comparisons) -> tuple[int, int]:
     >>> repeated_and_contradictory(answers)
     (1, 3)
     """
-    # A sort puts equal questions together, and of these the equal answers.
+    # Sorting brings equal questions together and, among these, equal answers.
     key, answer = pair_questions(comparisons)
     key <<= 1
     key |= answer

@@ -1,1 +1,1 @@
-"""Stored answers: files that are larger than memory, read block by block."""
+"""Files that are larger than memory, read block by block."""

@@ -1,14 +1,14 @@
-"""A part of the answers, for one of several processes: each reads only its own.
+"""Read the part of the answers that belongs to one of several processes.
 
-Of a folder each process reads some files, of a Parquet file some row groups, of a .npy file a range of rows. Other
-formats have no parts that can be found without reading them: each process reads the whole file and keeps its share.
+Each process reads some files of a folder, some row groups of a Parquet file, or a range of rows of a .npy file. Files
+in other formats cannot be divided without reading them, so each process reads the whole file and keeps its part.
 """
 
 import dataclasses
 from collections.abc import Mapping, Sequence
 from itertools import accumulate
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,27 +17,29 @@ from closerthan.arrays import frozen
 from closerthan.comparisons import Comparisons, in_order
 from closerthan.comparisons.on_disk import large_file, renumbered, surveyed, together
 from closerthan.files.formats.arrays import mapped_rows
-from closerthan.files.formats.names import ending
 from closerthan.files.formats.opening import NoAnswerError
-from closerthan.files.formats.parquet import check_size, opened_parquet, reading_parquet, settings_of
+from closerthan.files.formats.parquet import check_size, object_info_of, open_parquet, reading_parquet
+from closerthan.files.formats.readers import suffix_of
 from closerthan.files.meaning.answers import read_answers
-from closerthan.files.meaning.folders import called_like, files_in
+from closerthan.files.meaning.folders import files_in, person_of_file
+from closerthan.files.meaning.reading import Reading, ReadingOptions
 from closerthan.files.stored.large import Portion, as_int32, read_large
 from closerthan.objective.processes import Processes
 
 __all__ = ["Place", "read_part"]
 
+_ARRAY_OPTIONS = {"numbering", "n_objects", "ties", "self_pairs", "missing", "catch"}
 _MIXED = "{}: some parts have triplets and others quadruplets; fit them one after the other"
 
 
 class Place(NamedTuple):
-    """Which part of how many."""
+    """The number of a part, and the number of parts."""
 
     number: int
     n: int
 
     def of(self, size: int) -> slice:
-        """This part of a list of so many.
+        """Return this part of a sequence of ``size`` elements.
 
         Examples
         --------
@@ -48,9 +50,15 @@ class Place(NamedTuple):
 
 
 def read_part(
-    path: Path, place: Place, processes: Processes, portion: Portion | None = None, **reading: Any
+    path: Path,
+    place: Place,
+    processes: Processes,
+    portion: Portion | None = None,
+    **options: Unpack[ReadingOptions],
 ) -> Comparisons:
-    """This process's part of the answers in a file or folder; all processes call it, and agree on the objects.
+    """Read this process's part of the answers in a file or folder.
+
+    All processes call this function, and they agree on the objects.
 
     Parameters
     ----------
@@ -59,40 +67,38 @@ def read_part(
     place
         The part to read.
     processes
-        Who reads the others.
+        The communicator of the processes.
     portion
-        Sizes other than the usual ones.
-    reading
+        Sizes of blocks, if not the defaults.
+    options
         Options of :func:`closerthan.files.read_answers`.
     """
-    portion = portion or Portion()
-    own = _read(path, place, reading, portion)
-    labels = processes.all_gather(_Labels.of(own))
-    known = [label for label in labels if label.numbering is not None]
-    if not known:
+    portion, reading = portion or Portion(), Reading.of(options)
+    part = _read(path, place, reading, portion)
+    parts = [each for each in processes.all_gather(_Objects.of(part)) if each.numbering is not None]
+    if not parts:
         raise ValueError(f"{path} is empty: no process found an answer")
-    numberings = {label.numbering for label in known}
-    if len(numberings) > 1:  # a part alone may tell too little: read it again as the others are
-        numbering = "names" if "names" in numberings else "0-based"
-        own = _read(path, place, {**reading, "numbering": numbering}, portion)
-        labels = processes.all_gather(_Labels.of(own))
-        known = [label for label in labels if label.numbering is not None]
-    width = {label.width for label in known}
+    numberings = {each.numbering for each in parts}
+    if len(numberings) > 1:  # one part may be too small for a reliable detection: read it again like the others
+        numbering: Any = "names" if "names" in numberings else "0-based"
+        part = _read(path, place, dataclasses.replace(reading, numbering=numbering), portion)
+        parts = [each for each in processes.all_gather(_Objects.of(part)) if each.numbering is not None]
+    width = {each.width for each in parts}
     if len(width) > 1:
         raise ValueError(_MIXED.format(path))
-    n_objects = max(label.n_objects for label in known)
-    if known[0].names is None:
-        return _renumbered(own, width.pop(), n_objects, None)
-    if any(label.numbering != "names" for label in known):
-        names = max((label.names or () for label in known), key=len)  # counted from 1
+    n_objects = max(each.n_objects for each in parts)
+    if parts[0].names is None:
+        return _renumbered(part, width.pop(), n_objects, None)
+    if any(each.numbering != "names" for each in parts):
+        names = max((each.names or () for each in parts), key=len)  # counted from 1
     else:
-        names = _all_names([label.names or () for label in known])
-    return _renumbered(own, width.pop(), len(names), names)
+        names = _all_names([each.names or () for each in parts])
+    return _renumbered(part, width.pop(), len(names), names)
 
 
 @dataclasses.dataclass(frozen=True)
-class _Labels:
-    """What a part says about the objects."""
+class _Objects:
+    """The objects of a part, and the number of columns of its comparisons."""
 
     numbering: str | None = None
     n_objects: int = 0
@@ -100,173 +106,168 @@ class _Labels:
     width: int = 3
 
     @classmethod
-    def of(cls, own: "tuple[Comparisons, str] | None") -> "_Labels":
-        if own is None:
+    def of(cls, part: "tuple[Comparisons, str] | None") -> "_Objects":
+        if part is None:
             return cls()
-        answers, numbering = own
+        answers, numbering = part
         return cls(numbering, answers.n_objects, answers.names, answers.rows.shape[1])
 
 
-def _read(path: Path, place: Place, reading: dict[str, Any], portion: Portion) -> tuple[Comparisons, str] | None:
-    """A part and how its objects are numbered; None if it is empty."""
+def _read(path: Path, place: Place, reading: Reading, portion: Portion) -> tuple[Comparisons, str] | None:
+    """Return a part and the numbering of its objects; None if it is empty."""
     if path.is_dir():
-        files = files_in(path)[place.number :: place.n]
-        found: dict[str, tuple[Comparisons, str]] = {}
-        for file in files:
+        parts: dict[str, tuple[Comparisons, str]] = {}
+        for file in files_in(path)[place.number :: place.n]:
             try:
-                one = _read(file, Place(0, 1), reading, portion)
+                answers_of_file = _read(file, Place(0, 1), reading, portion)
             except ValueError as error:
                 if not isinstance(error.__cause__ or error, NoAnswerError):
                     raise
             else:
-                found |= {} if one is None else {file.name: one}
-        return _together(path, found)
-    if ending(path) == ".npy" and not {*reading} - {"numbering", "n_objects", "ties", "self_pairs", "missing", "catch"}:
+                parts |= {} if answers_of_file is None else {file.name: answers_of_file}
+        return _concatenate(path, parts)
+    if suffix_of(path) == ".npy" and reading.changes().keys() <= _ARRAY_OPTIONS:
         rows = mapped_rows(path)
         if rows is not None:
-            part = rows[place.of(len(rows))]
-            if not len(part):
-                return None
-            if portion.is_large(part.size * 4):
-                part = part if (small := as_int32(part, path)) is None else small
-            survey = surveyed(part)
-            least, most = (int(part.min()), int(part.max())) if survey is None else (survey.least, survey.largest)
-            first = {"0-based": 0, "1-based": 1}.get(reading.get("numbering", ""), min(1, least))
-            count = reading.get("n_objects") or most + 1 - first
-            names = tuple(str(number) for number in range(1, count + 1)) if first else None
-            numbers: Any = part
-            if first:
-                kept = large_file(part) is not None
-                numbers = renumbered(numbers, np.arange(most + 1, dtype=np.int32) - 1) if kept else part - 1
-                numbers = frozen(numbers)
-            return Comparisons.from_columns(numbers, count, names=names), f"{first}-based"
-    if ending(path) in (".parquet", ".pq"):
+            return _read_rows(path, rows[place.of(len(rows))], reading, portion)
+    if suffix_of(path) in (".parquet", ".pq"):
         with reading_parquet(path):
-            file = opened_parquet(path)
+            file = open_parquet(path)
         groups = range(file.metadata.num_row_groups)[place.of(file.metadata.num_row_groups)]
         if not len(groups):
             return None
-        if _is_plain(reading):
-            asked = {name: reading.get(name) for name in ("kind", "numbering", "names", "n_objects")}
-            large = read_large(path, asked, reading.get("columns"), dataclasses.replace(portion, groups=groups))
+        if reading.keeps_all_rows:
+            large = read_large(path, reading, dataclasses.replace(portion, groups=groups))
             if large is not None:
                 return large[0], large[1].numbering
         if place.n > 1:
             with reading_parquet(path):
                 check_size(path, file)
                 table = file.read_row_groups(list(groups))
-            answers = read_answers(table, **{**settings_of(path), **reading})
+            answers = read_answers(table, **{**object_info_of(path), **reading.changes()})
             return answers.comparisons, answers.summary.numbering
-    answers = read_answers(path, **reading)
-    everything = answers.comparisons
-    rows_of_part = place.of(len(everything))
-    if place.n == 1:
-        return everything, answers.summary.numbering
-    return (
-        (everything.take(rows_of_part), answers.summary.numbering) if rows_of_part.start < rows_of_part.stop else None
-    )
+    answers = read_answers(path, **reading.changes())
+    comparisons, rows_of_part = answers.comparisons, place.of(len(answers.comparisons))
+    if place.n > 1:
+        if rows_of_part.start == rows_of_part.stop:
+            return None
+        comparisons = comparisons.take(rows_of_part)
+    return comparisons, answers.summary.numbering
 
 
-def _together(path: Path, found: dict[str, tuple[Comparisons, str]]) -> tuple[Comparisons, str] | None:
-    """Several files, by their names, as one part."""
-    if len(found) < 2:
-        return next(iter(found.values()), None)
-    numberings = {numbering for _, numbering in found.values()}
+def _read_rows(
+    path: Path, rows: NDArray[np.integer[Any]], reading: Reading, portion: Portion
+) -> tuple[Comparisons, str] | None:
+    """Return memory-mapped rows as comparisons, and their numbering; None if there are none."""
+    if not len(rows):
+        return None
+    if portion.is_large(rows.size * 4):
+        rows = rows if (converted := as_int32(rows, path)) is None else converted
+    survey = surveyed(rows)
+    lowest, highest = (int(rows.min()), int(rows.max())) if survey is None else (survey.least, survey.largest)
+    first = {"0-based": 0, "1-based": 1}.get(reading.numbering or "", min(1, lowest))
+    n_objects = reading.n_objects or highest + 1 - first
+    names = tuple(str(number) for number in range(1, n_objects + 1)) if first else None
+    numbers: Any = rows
+    if first:
+        is_stored = large_file(rows) is not None
+        numbers = frozen(renumbered(numbers, np.arange(highest + 1, dtype=np.int32) - 1) if is_stored else rows - 1)
+    return Comparisons.from_columns(numbers, n_objects, names=names), f"{first}-based"
+
+
+def _concatenate(path: Path, parts: dict[str, tuple[Comparisons, str]]) -> tuple[Comparisons, str] | None:
+    """Concatenate the comparisons of several files, given by file name."""
+    if len(parts) < 2:
+        return next(iter(parts.values()), None)
+    numberings = {numbering for _, numbering in parts.values()}
     if len(numberings) > 1:
         raise ValueError(f"{path}: objects are {' and '.join(sorted(numberings))} in different files; pass numbering=")
-    if len({answers.rows.shape[1] for answers, _ in found.values()}) > 1:
+    if len({answers.rows.shape[1] for answers, _ in parts.values()}) > 1:
         raise ValueError(_MIXED.format(path))
     names = None
-    if all(answers.names is not None for answers, _ in found.values()):
-        names = _all_names([answers.names or () for answers, _ in found.values()])
-    n_objects = max(answers.n_objects for answers, _ in found.values()) if names is None else len(names)
-    each = {file: _in_turn(_renumbered(one, 3, n_objects, names)) for file, one in found.items()}
+    if all(answers.names is not None for answers, _ in parts.values()):
+        names = _all_names([answers.names or () for answers, _ in parts.values()])
+    n_objects = max(answers.n_objects for answers, _ in parts.values()) if names is None else len(names)
+    by_file = {file: _sorted_by_answer(_renumbered(part, 3, n_objects, names)) for file, part in parts.items()}
+    files = list(by_file.values())
     weights = None
-    if any(answers.weights is not None for answers in each.values()):
-        weights = together([np.ones(len(one)) if one.weights is None else one.weights for one in each.values()])
-    rows = together([answers.rows for answers in each.values()])
-    everything = Comparisons.from_columns(
-        frozen(rows),
+    if any(file.weights is not None for file in files):
+        weights = together([np.ones(len(file)) if file.weights is None else file.weights for file in files])
+    comparisons = Comparisons.from_columns(
+        frozen(together([file.rows for file in files])),
         n_objects,
         weights=frozen(weights),
         names=names,
-        answers=_answers(list(each.values())),
-        blocks=_blocks(list(each.values())),
+        answers=_answers(files),
+        blocks=_blocks(files),
     )
-    return everything.replace(**_people(each)), numberings.pop()
+    return comparisons.replace(**_people(by_file)), numberings.pop()
 
 
-def _in_turn(answers: Comparisons) -> Comparisons:
-    """The same with the rows of an answer one after the other, as they must be in a large file."""
-    if answers.answers is None or large_file(answers.answers) is not None:
-        return answers
-    return answers.take(np.argsort(answers.answers, kind="stable"))
+def _sorted_by_answer(comparisons: Comparisons) -> Comparisons:
+    """Return the comparisons with the rows of each answer contiguous, as a large file requires."""
+    if comparisons.answers is None or large_file(comparisons.answers) is not None:
+        return comparisons
+    return comparisons.take(np.argsort(comparisons.answers, kind="stable"))
 
 
-def _answers(each: Sequence[Comparisons]) -> NDArray[np.int32] | None:
-    """Which answer each row is from: numbers go on from file to file."""
-    if all(one.answers is None for one in each):
+def _answers(files: Sequence[Comparisons]) -> NDArray[np.int32] | None:
+    """Return the answer of each row, numbered consecutively over all files."""
+    if all(file.answers is None for file in files):
         return None
-    parts = [np.arange(len(one), dtype=np.int32) if one.answers is None else one.answers for one in each]
-    before = [0, *accumulate(one.n_answers for one in each)][:-1]
-    return frozen(together(parts, before))  # type: ignore[no-any-return]
+    parts = [np.arange(len(file), dtype=np.int32) if file.answers is None else file.answers for file in files]
+    offsets = [0, *accumulate(file.n_answers for file in files)][:-1]
+    return frozen(together(parts, offsets))  # type: ignore[no-any-return]
 
 
-def _blocks(each: Sequence[Comparisons]) -> NDArray[np.int32] | None:
-    """Which block each row is from; answers of a file without blocks are blocks of their own."""
-    if all(one.blocks is None for one in each):
+def _blocks(files: Sequence[Comparisons]) -> NDArray[np.int32] | None:
+    """Return the block of each row; in a file without blocks each answer is a separate block."""
+    if all(file.blocks is None for file in files):
         return None
-    parts = [one.blocks for one in each]
-    for place, one in enumerate(each):
-        if one.blocks is None:
-            parts[place] = np.arange(len(one), dtype=np.int32) if one.answers is None else one.answers
-    before = [0, *accumulate(int(part.max(initial=-1)) + 1 for part in parts if part is not None)][:-1]
-    return frozen(together([part for part in parts if part is not None], before))  # type: ignore[no-any-return]
+    parts = [file.blocks for file in files]
+    for place, file in enumerate(files):
+        if file.blocks is None:
+            parts[place] = np.arange(len(file), dtype=np.int32) if file.answers is None else file.answers
+    offsets = [0, *accumulate(int(part.max(initial=-1)) + 1 for part in parts if part is not None)][:-1]
+    return frozen(together([part for part in parts if part is not None], offsets))  # type: ignore[no-any-return]
 
 
-def _people(each: Mapping[str, Comparisons]) -> dict[str, Any]:
-    """Who gave each answer, where one of the files says so; the others are one person's each, called like the file."""
-    if all(one.people is None for one in each.values()):
+def _people(files: Mapping[str, Comparisons]) -> dict[str, Any]:
+    """Return the person of each row if a file names people; other files are one person each, named like the file."""
+    if all(file.people is None for file in files.values()):
         return {}
-    said = {file: one.person_names if any(one.person_names or ()) else None for file, one in each.items()}
-    called = {file: names or (called_like(file),) for file, names in said.items()}
-    names = in_order({name for some in called.values() for name in some})
-    number = {name: place for place, name in enumerate(names)}
+    own_names = {name: file.person_names if any(file.person_names or ()) else None for name, file in files.items()}
+    names_in = {file: names or (person_of_file(file),) for file, names in own_names.items()}
+    names = in_order({name for some in names_in.values() for name in some})
+    position_of = {name: position for position, name in enumerate(names)}
     parts = []
-    for file, one in each.items():
-        people = one.people if one.people is not None and said[file] else np.zeros(len(one), np.int32)
-        parts.append(renumbered(people, np.array([number[name] for name in called[file]], np.int32)))
+    for name, file in files.items():
+        people = file.people if file.people is not None and own_names[name] else np.zeros(len(file), np.int32)
+        parts.append(renumbered(people, np.array([position_of[person] for person in names_in[name]], np.int32)))
     return {"people": frozen(together(parts)), "person_names": tuple(names)}
 
 
-def _is_plain(reading: dict[str, Any]) -> bool:
-    """Whether nothing is asked for that only the reader of whole files can do."""
-    dropped = (reading.get(name) for name in ("ties", "self_pairs", "missing"))
-    by_rows = reading.get("where") is not None or "catch" in (reading.get("columns") or {})
-    return not by_rows and reading.get("variable") is None and "drop" not in dropped
-
-
 def _all_names(lists: Sequence[tuple[str, ...]]) -> tuple[str, ...]:
-    """As one process orders them: as all lists do or, if these differ, numbers by their size, names by the alphabet."""
+    """Merge lists of names into the order that a single process would give them."""
     if len(set(lists)) == 1:
         return lists[0]
-    names = {name for some in lists for name in some}
+    names = {name for each in lists for name in each}
     if all(name.isdecimal() for name in names):
         return tuple(sorted(names, key=lambda name: (float(name), name)))
     return tuple(sorted(names))
 
 
 def _renumbered(
-    own: tuple[Comparisons, str] | None, width: int, n_objects: int, names: tuple[str, ...] | None
+    part: tuple[Comparisons, str] | None, width: int, n_objects: int, names: tuple[str, ...] | None
 ) -> Comparisons:
-    """The comparisons of a part, with the numbers and names of all."""
-    if own is None:
+    """Return the comparisons of a part, renumbered to the objects of all parts."""
+    if part is None:
         return Comparisons(np.empty((0, width), np.int32), n_objects, names=names)
-    answers = own[0]
+    answers = part[0]
     if answers.names == names and answers.n_objects == n_objects:
         return answers
     rows = answers.rows
     if answers.names is not None and names is not None and names[: len(answers.names)] != answers.names:
-        number = {name: position for position, name in enumerate(names)}
-        rows = frozen(renumbered(rows, np.array([number[name] for name in answers.names], np.int32)))
+        position_of = {name: position for position, name in enumerate(names)}
+        rows = frozen(renumbered(rows, np.array([position_of[name] for name in answers.names], np.int32)))
     return answers.replace(rows=rows, n_objects=n_objects, names=names)

@@ -1,4 +1,4 @@
-"""Weights, answers, people and blocks of the rows of a large Parquet file, copied to temporary files."""
+"""Weights, answers, people and blocks of a large Parquet file, copied to temporary files."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -14,181 +14,181 @@ from closerthan.comparisons.on_disk import TemporaryRows, in_blocks, weighed
 from closerthan.files.formats.extras import extra
 from closerthan.files.formats.tables import MISSING
 
-__all__ = ["RowColumns", "codes_of", "is_text", "labelled"]
+__all__ = ["RowColumns", "encode", "is_text", "update_codes"]
 
-_COMPARED = 1 << 20  # answers at the beginning of a file that tell whether the rows of one follow each other
-_NUMBER = {"weight": np.float64, "participant": np.int32, "answer": np.int32, "block": np.int32}
+_COMPARED = 1 << 20  # answers at the beginning of a file used to check that the rows of each are contiguous
+_DTYPES = {"weight": np.float64, "participant": np.int32, "answer": np.int32, "block": np.int32}
 
 
 class RowColumns:
-    """Copies of the columns beside the objects, filled batch by batch.
+    """Copies of the columns other than objects, filled batch by batch.
 
     Parameters
     ----------
     path
         The file, for messages.
     names
-        The columns, by their roles: weight, participant, answer, block.
+        Column names by role: weight, participant, answer, block.
     n_rows
-        How many rows there are.
-    several
-        How many comparisons each row makes.
+        Number of rows.
+    per_row
+        Number of comparisons derived from each row.
     """
 
-    def __init__(self, path: Path, names: Mapping[str, str], n_rows: int, several: int = 1) -> None:
+    def __init__(self, path: Path, names: Mapping[str, str], n_rows: int, per_row: int = 1) -> None:
         self._path = path
         self.names = dict(names)
-        self._several = several
-        roles = [*names, "answer"] if several > 1 and "answer" not in names else names
-        self._copies = {role: TemporaryRows((n_rows * several,), path.parent, _NUMBER[role]) for role in roles}
+        self._per_row = per_row
+        roles = [*names, "answer"] if per_row > 1 and "answer" not in names else names
+        self._copies = {role: TemporaryRows((n_rows * per_row,), path.parent, _DTYPES[role]) for role in roles}
         self._people: dict[str, int] = {}
         self._blocks: dict[tuple[str, int], int] = {}  # by label and person
-        self._n_nobody = 0
+        self._n_unnamed = 0
         self._n_answers = 0
-        self._last: NDArray[np.uint64] = np.empty(0, np.uint64)  # the key of the row before
-        self._begun: list[NDArray[np.uint64]] = []  # the keys of the first answers
+        self._last: NDArray[np.uint64] = np.empty(0, np.uint64)  # the key of the previous row
+        self._first_keys: list[NDArray[np.uint64]] = []  # the keys of the first answers
 
     @staticmethod
     def can_be(role: str, kind: Any) -> bool:
-        """Whether a column of this type can be read batch by batch."""
+        """Return whether a column of this type can be read in batches."""
         types = extra("pyarrow.types", "reading a Parquet file")
         if role == "weight":
             return bool(types.is_integer(kind) or types.is_floating(kind))
         return bool(types.is_integer(kind)) or is_text(kind)
 
     def add(self, first: int, batch: Any) -> None:
-        """The next rows, which begin at ``first``."""
-        found: dict[str, Any] = {
+        """Store the next rows, which begin at row ``first``."""
+        columns: dict[str, Any] = {
             role: batch.column(batch.schema.get_field_index(name)) for role, name in self.names.items()
         }
         people = None
-        if "weight" in found:
-            self._write("weight", first, self._weights(first, found["weight"]))
-        if "participant" in found:
-            people = self._people_of(found["participant"])
+        if "weight" in columns:
+            self._write("weight", first, self._weights(first, columns["weight"]))
+        if "participant" in columns:
+            people = self._people_of(columns["participant"])
             self._write("participant", first, people)
-        if "block" in found:
-            self._write("block", first, self._blocks_of(first, found["block"], people))
-        if "answer" in found:
-            self._write("answer", first, self._answers(first, found["answer"], people))
+        if "block" in columns:
+            self._write("block", first, self._blocks_of(first, columns["block"], people))
+        if "answer" in columns:
+            self._write("answer", first, self._answers(first, columns["answer"], people))
         elif "answer" in self._copies:
             self._write("answer", first, np.arange(first, first + len(batch)))
 
     def _write(self, role: str, first: int, numbers: NDArray[Any]) -> None:
-        self._copies[role].write(first * self._several, np.repeat(numbers, self._several))
+        self._copies[role].write(first * self._per_row, np.repeat(numbers, self._per_row))
 
     def _weights(self, first: int, column: Any) -> NDArray[np.float64]:
         weights: NDArray[np.float64] = column.to_numpy(zero_copy_only=False).astype(np.float64)
-        bad = ~(np.isfinite(weights) & (weights >= 0))
-        if bad.any():
-            row = int(np.argmax(bad))
-            what = f"is {weights[row]:g}; weights are finite and not negative"
+        invalid = ~(np.isfinite(weights) & (weights >= 0))
+        if invalid.any():
+            row = int(np.argmax(invalid))
+            problem = f"is {weights[row]:g}; weights must be finite and not negative"
             if np.isnan(weights[row]):
-                what = "is empty; correct the file, or leave such rows out"
-            raise ValueError(f"{self._path}, row {first + row:,}: the weight in {self.names['weight']!r} {what}")
+                problem = "is empty; correct the file, or leave such rows out"
+            raise ValueError(f"{self._path}, row {first + row:,}: the weight in {self.names['weight']!r} {problem}")
         return weights
 
     def _people_of(self, column: Any) -> NDArray[np.int32]:
-        labels, codes = labelled(column)
-        known = ["" if label in MISSING else label for label in labels]
-        people: NDArray[np.int32] = codes_of(known, codes, self._people).astype(np.int32)
-        nobody = self._people.get("")
-        self._n_nobody += 0 if nobody is None else int(np.count_nonzero(people == nobody))
+        labels, codes = encode(column)
+        names = ["" if label in MISSING else label for label in labels]
+        people: NDArray[np.int32] = update_codes(names, codes, self._people).astype(np.int32)
+        unnamed = self._people.get("")
+        self._n_unnamed += 0 if unnamed is None else int(np.count_nonzero(people == unnamed))
         return people
 
     def _blocks_of(self, first: int, column: Any, people: NDArray[np.int32] | None) -> NDArray[np.int32]:
-        """Numbers from 0, in the order in which blocks first occur; equal labels of different people are different."""
-        labels, codes = labelled(column)
-        self._check_labels(first, "block", "which block it is from", labels, codes)
+        """Number blocks from 0 in order of first occurrence; equal labels of different people are different blocks."""
+        labels, codes = encode(column)
+        self._check_labels(first, "block", labels, codes)
         person = np.zeros(len(codes), np.int64) if people is None else people.astype(np.int64)
         pairs, place = np.unique(codes * (int(person.max(initial=0)) + 1) + person, return_inverse=True)
-        code, who = np.divmod(pairs, int(person.max(initial=0)) + 1)
-        keys = [(labels[one], other) for one, other in zip(code.tolist(), who.tolist(), strict=True)]
+        label_codes, pair_people = np.divmod(pairs, int(person.max(initial=0)) + 1)
+        keys = [(labels[code], who) for code, who in zip(label_codes.tolist(), pair_people.tolist(), strict=True)]
         numbers = np.array([self._blocks.setdefault(key, len(self._blocks)) for key in keys], np.int32)
-        found: NDArray[np.int32] = numbers[place.reshape(-1)]
-        return found
+        blocks: NDArray[np.int32] = numbers[place.reshape(-1)]
+        return blocks
 
-    def _check_labels(self, first: int, role: str, what: str, labels: list[str], codes: NDArray[np.int64]) -> None:
+    def _check_labels(self, first: int, role: str, labels: list[str], codes: NDArray[np.int64]) -> None:
         empty = np.array([label in MISSING for label in labels], bool)[codes]
         if empty.any():
             row = first + int(np.argmax(empty))
             raise ValueError(
-                f"{self._path}, row {row:,}: {what}, {self.names[role]!r}, is empty; correct the file, or leave such "
-                "rows out"
+                f"{self._path}, row {row:,}: the {role} identifier in {self.names[role]!r} is empty; correct the file, "
+                "or leave such rows out"
             )
 
     def _answers(self, first: int, column: Any, people: NDArray[np.int32] | None) -> NDArray[np.int32]:
-        """Numbers from 0: a row whose label or person differs from the row before begins another answer.
+        """Number answers from 0: a row whose label or person differs from the previous row begins a new answer.
 
-        Beyond 2^31 they wrap around: what counts is where another answer begins.
+        Beyond 2^31 the numbers wrap around, which is harmless because only changes between rows matter.
         """
-        labels, codes = labelled(column)
-        self._check_labels(first, "answer", "which answer it is from", labels, codes)
+        labels, codes = encode(column)
+        self._check_labels(first, "answer", labels, codes)
         keys = np.array([hash(label) for label in labels], np.int64).view(np.uint64)[codes]
         if people is not None:
             keys = mixed(keys ^ mixed(people.astype(np.uint64)))
-        before = np.concatenate([self._last if len(self._last) else ~keys[:1], keys[:-1]])
-        begins = keys != before
+        previous = np.concatenate([self._last if len(self._last) else ~keys[:1], keys[:-1]])
+        begins = keys != previous
         if self._n_answers < _COMPARED:
-            self._begun.append(keys[begins])
+            self._first_keys.append(keys[begins])
         numbers = self._n_answers - 1 + np.cumsum(begins)
         self._n_answers, self._last = int(numbers[-1]) + 1, keys[-1:]
         return numbers.astype(np.int32)
 
     @property
-    def rows_of_an_answer_follow_each_other(self) -> bool:
-        """Whether they do at the beginning of the file; if not, which answer a row is from cannot be told in blocks."""
-        keys = np.concatenate([np.empty(0, np.uint64), *self._begun])[:_COMPARED]
+    def answers_are_contiguous(self) -> bool:
+        """True if the rows of each answer are contiguous, judged by the beginning of the file."""
+        keys = np.concatenate([np.empty(0, np.uint64), *self._first_keys])[:_COMPARED]
         return len(np.unique(keys)) == len(keys)
 
     @property
     def n_participants(self) -> int | None:
-        """How many people there are; None if the file does not say."""
+        """Number of people; None if the file does not say."""
         return len(self._people.keys() - {""}) if "participant" in self.names else None
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What one should know."""
-        return (f"{self._n_nobody:,} rows do not say who gave the answer",) if self._n_nobody else ()
+        """Remarks for the summary."""
+        return (f"{self._n_unnamed:,} rows do not say who gave the answer",) if self._n_unnamed else ()
 
     def added_to(self, comparisons: Comparisons) -> Comparisons:
-        """The same comparisons with what belongs to each."""
-        found: dict[str, Any] = {}
+        """Return the comparisons with their weights, answers, blocks and people."""
+        columns: dict[str, Any] = {}
         if "weight" in self._copies:
-            found["weights"] = frozen(self._copies["weight"])
-            if not weighed(found["weights"]).total > 0:
+            columns["weights"] = frozen(self._copies["weight"])
+            if not weighed(columns["weights"]).total > 0:
                 raise ValueError(f"{self._path}: all weights are zero; at least one comparison must count")
         if "answer" in self._copies:
-            found["answers"] = frozen(self._copies["answer"])
+            columns["answers"] = frozen(self._copies["answer"])
         if "block" in self._copies:
-            found["blocks"] = frozen(self._copies["block"])
+            columns["blocks"] = frozen(self._copies["block"])
         if "participant" in self._copies:
             people = self._copies["participant"]
             names = in_order(set(self._people))
-            place = {name: number for number, name in enumerate(names)}
-            number = np.array([place[name] for name in self._people], np.int32)
+            position_of = {name: position for position, name in enumerate(names)}
+            new_numbers = np.array([position_of[name] for name in self._people], np.int32)
             for first, block in in_blocks(people):
-                people.write(first, number[block])
-            found |= {"people": frozen(people), "person_names": tuple(names)}
-        return comparisons.replace(**found)
+                people.write(first, new_numbers[block])
+            columns |= {"people": frozen(people), "person_names": tuple(names)}
+        return comparisons.replace(**columns)
 
 
 def is_text(kind: Any) -> bool:
-    """Whether a column of this type holds text."""
+    """Return whether a column of this type holds text."""
     types = extra("pyarrow.types", "reading a Parquet file")
     if types.is_dictionary(kind):
         kind = kind.value_type
     return bool(types.is_string(kind) or types.is_large_string(kind))
 
 
-def codes_of(labels: list[str], codes: NDArray[np.int64], known: dict[str, int]) -> NDArray[np.int64]:
-    """Numbers for labels, in the order in which they come; ``known`` ones keep theirs."""
-    number = np.array([known.setdefault(label, len(known)) for label in labels], np.int64)
-    return number[codes]
+def update_codes(labels: list[str], codes: NDArray[np.int64], code_of: dict[str, int]) -> NDArray[np.int64]:
+    """Replace the codes of a batch by those of the whole file; new labels are added to ``code_of``."""
+    new_codes = np.array([code_of.setdefault(label, len(code_of)) for label in labels], np.int64)
+    return new_codes[codes]
 
 
-def labelled(column: Any) -> tuple[list[str], NDArray[np.int64]]:
-    """The labels of a column and, for each cell, which it has; an empty cell has an empty label."""
+def encode(column: Any) -> tuple[list[str], NDArray[np.int64]]:
+    """Return the labels of a column of a batch, and the code of each cell; an empty cell has an empty label."""
     if not hasattr(column, "dictionary"):
         column = column.dictionary_encode()
     labels = ["" if label is None else str(label) for label in column.dictionary.to_pylist()]

@@ -1,1 +1,1 @@
-"""Writing comparisons, in every format that can be read."""
+"""Writers of comparisons."""

@@ -1,4 +1,4 @@
-"""Comparisons for R: as the packages tripletTools and loe read them."""
+"""Write comparisons for the R packages tripletTools and loe."""
 
 import io
 from collections.abc import Callable
@@ -18,13 +18,13 @@ _TITLES = "head,winner,loser,worker_id,rt,Center,Left,Right,Answer,sampleAlg,sam
 
 @checked
 def write_for(program: str, comparisons: Comparisons, path: str | Path) -> list[str]:
-    """Write a CSV file that an R package reads; returns what it does not say any more.
+    """Write a CSV file for an R package, and return remarks about information that the file does not contain.
 
     ============  =============================================================================================
-    tripletTools  a row per triplet: ``head``, ``winner`` and ``loser`` counted from 0 by the alphabet,
+    tripletTools  one row per triplet: ``head``, ``winner`` and ``loser`` numbered from 0 in alphabetical order,
                   ``worker_id``, ``rt`` in milliseconds, ``Center``, ``Left``, ``Right``, ``Answer``, and
                   ``sampleSet``, which is train
-    loe           ``i``, ``j``, ``k``, ``l`` counted from 1: object i is closer to j than k is to l, which is the
+    loe           ``i``, ``j``, ``k``, ``l`` numbered from 1: object i is closer to j than k is to l, which is the
                   matrix ``CM`` of ``SOE``; with names, a second file ``...-objects.csv`` lists them
     ============  =============================================================================================
 
@@ -44,7 +44,7 @@ def write_for(program: str, comparisons: Comparisons, path: str | Path) -> list[
     <BLANKLINE>
     """
     if program not in PROGRAMS:
-        raise ValueError(f"unknown program {program!r}; known are: {', '.join(PROGRAMS)}")
+        raise ValueError(f"unknown program {program!r}; choose one of: {', '.join(PROGRAMS)}")
     path = Path(path)
     if path.suffix.lower() != ".csv":
         raise ValueError(f"{path}: for {program}, comparisons are written as .csv")
@@ -53,34 +53,34 @@ def write_for(program: str, comparisons: Comparisons, path: str | Path) -> list[
 
 def _triplet_tools(comparisons: Comparisons, path: Path) -> list[str]:
     if comparisons.rows.shape[1] != 3:
-        raise ValueError("tripletTools knows triplets alone, and these are quadruplets; write them for loe")
+        raise ValueError("tripletTools supports only triplets, and these are quadruplets; write them for loe")
     names = comparisons.names or tuple(str(number) for number in range(comparisons.n_objects))
-    # As R's sort numbers them: by the order of their names among those that occur, or by their size.
+    # R's sort numbers the objects that occur in the order of their names, or of their values if they are numbers.
     mentioned = np.flatnonzero(comparisons.mentioned).tolist()
-    place = {name: number for number, name in enumerate(in_order({names[one] for one in mentioned}))}
-    number = {one: place[names[one]] for one in mentioned}
+    position_of = {name: position for position, name in enumerate(in_order({names[item] for item in mentioned}))}
+    number = {item: position_of[names[item]] for item in mentioned}
     cells = [cell_of(name, ",") for name in names]
     people = [cell_of(name, ",") if name else "" for name in comparisons.person_names or ("",)]
     n_rows = len(comparisons)
-    who = np.zeros(n_rows, int) if comparisons.people is None else comparisons.people
+    person_of_row = np.zeros(n_rows, int) if comparisons.people is None else comparisons.people
     times = np.full(n_rows, np.nan) if comparisons.times is None else comparisons.times
     right = np.zeros(n_rows, bool) if comparisons.sides is None else comparisons.sides == 1
     text = io.StringIO()
     text.write(f"{_TITLES}\n")
-    columns = (*comparisons.rows.T.tolist(), who.tolist(), times.tolist(), right.tolist())
+    columns = (*comparisons.rows.T.tolist(), person_of_row.tolist(), times.tolist(), right.tolist())
     for anchor, near, far, person, time, is_right in zip(*columns, strict=True):
-        left, other = (far, near) if is_right else (near, far)
+        on_left, on_right = (far, near) if is_right else (near, far)
         rt = "" if time != time else repr(time * 1000)
         text.write(
             f"{number[anchor]},{number[near]},{number[far]},{people[person]},{rt},"
-            f"{cells[anchor]},{cells[left]},{cells[other]},{cells[near]},,train\n"
+            f"{cells[anchor]},{cells[on_left]},{cells[on_right]},{cells[near]},,train\n"
         )
     with whole_file(path) as file:
         file.write(text.getvalue().encode())
     sides = comparisons.sides
     lost = _lost(comparisons, ("weights", "answers"))
     if sides is None or (sides < 0).any():
-        lost.append("where the sides are not known, the near object is written as the left one")
+        lost.append("the near object is written as the left one if its side is unknown")
     return lost
 
 
@@ -100,9 +100,9 @@ def _loe(comparisons: Comparisons, path: Path) -> list[str]:
 
 def _lost(comparisons: Comparisons, kinds: tuple[str, ...]) -> list[str]:
     words = {"answers": "which comparisons are from one answer"}
-    found = [words.get(kind, kind) for kind in kinds if getattr(comparisons, kind) is not None]
-    return [f"not kept: {', '.join(found)}"] if found else []
+    lost = [words.get(kind, kind) for kind in kinds if getattr(comparisons, kind) is not None]
+    return [f"not kept: {', '.join(lost)}"] if lost else []
 
 
 PROGRAMS: dict[str, Callable[[Comparisons, Path], list[str]]] = {"tripletTools": _triplet_tools, "loe": _loe}
-"""The R packages that comparisons can be written for."""
+"""Functions that write comparisons, by R package."""

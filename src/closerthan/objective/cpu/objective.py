@@ -18,8 +18,7 @@ import numpy as np
 from closerthan.arrays import Array, Singles, frozen, inner
 from closerthan.checks import whole
 from closerthan.comparisons import Comparisons
-from closerthan.comparisons.on_disk import LARGE, FileRows
-from closerthan.comparisons.stored import StoredComparisons
+from closerthan.comparisons.on_disk import LARGE
 from closerthan.compiled import compiling, gram, order, polyak, sgd, sums, svrg
 from closerthan.compiled.rows import BLOCK, Quadruplets, Triplets, rows_of
 from closerthan.compiled.simd import padded, padded_length
@@ -39,7 +38,7 @@ from closerthan.objective.protocol import (
     VarianceReducedWalk,
 )
 from closerthan.objective.scales import SIZE_SAMPLE, best_scale, sample_places
-from closerthan.objective.streaming.blocks import Block, HostReader, Source
+from closerthan.objective.streaming.blocks import Block, HostReader, Source, is_streamed
 from closerthan.objective.streaming.objective import StreamedObjective
 from closerthan.objective.streaming.shuffling import shuffled_if_sorted
 from closerthan.objective.visits import SIDE_BY_SIDE, Order, ShuffledPass, Visits
@@ -122,20 +121,13 @@ class CPU:
         return replace(self, n_threads=1)
 
     def parallel_starts(self, comparisons: Comparisons) -> int:
-        return 1 if self._streams(comparisons) else self.threads
-
-    def _streams(self, comparisons: Comparisons) -> bool:
-        """Return whether the comparisons are in a file that is to be read in blocks."""
-        if FileRows.of(comparisons.rows) is None:
-            return False
-        is_split = isinstance(comparisons, StoredComparisons) and comparisons.skipped is not None
-        return comparisons.rows.nbytes >= self.stream_from or is_split
+        return 1 if is_streamed(comparisons, self.stream_from) else self.threads
 
     def objective(
         self, comparisons: Comparisons, loss: Loss, held_out: Comparisons | None = None
     ) -> "CPUObjective | StreamedObjective":
         """Return the objective of these comparisons."""
-        if self._streams(comparisons):
+        if is_streamed(comparisons, self.stream_from):
             return self._streamed(Source.of(comparisons), comparisons.n_objects, loss, held_out)
         return self._in_memory(comparisons, loss, held_out)
 
@@ -204,15 +196,17 @@ class CPUObjective(Objective):
         self._block: Block | None = None  # the current block, if comparisons are read in blocks
         self.loss_argument = compiling.argument(self.loss)
         own = self.loss_argument
-        self.family = compiling.shared_argument(self.loss, own) if share_kernels else own
+        self.shared_argument = compiling.shared_argument(self.loss, own) if share_kernels else own
         if compiling.is_built_in(self.loss):
             self.collapsed_objective = float(self.loss.value(0.0, 0.0))
         else:
             # The loss is compiled now, so that one that cannot be compiled is an error here. If it is undefined where
             # all objects coincide, compiled code returns NaN, while Python would raise an error.
             total = np.empty(1)
-            self._compile("value", lambda tiny: sums.loss_sums(self.family, *tiny, _tiny_map(1), _ONE_SCALE, total))
-            sums.loss_sums(self.family, *self._tiny, _tiny_map(1), _ONE_SCALE, total)
+            self._compile(
+                "value", lambda tiny: sums.loss_sums(self.shared_argument, *tiny, _tiny_map(1), _ONE_SCALE, total)
+            )
+            sums.loss_sums(self.shared_argument, *self._tiny, _tiny_map(1), _ONE_SCALE, total)
             self.collapsed_objective = float(total[0])
         # Number of Polyak steps that are computed from the same map: few if there are few objects, which would
         # otherwise move several times; else half a block or a whole one, since losses are evaluated in whole vectors.
@@ -267,7 +261,7 @@ class CPUObjective(Objective):
 
         def piece(*part: Any) -> tuple[float, float]:
             total = np.empty(1)
-            right = sums.loss_sums(self.family, *part, x, _ONE_SCALE, total)
+            right = sums.loss_sums(self.shared_argument, *part, x, _ONE_SCALE, total)
             return float(total[0]), right
 
         totals = self.pool.map(piece, *zip(*self._parts, strict=True))
@@ -292,7 +286,7 @@ class CPUObjective(Objective):
         """Return the mean loss of a sample with the map multiplied by each of the scales."""
         rows, weights = self._sample
         means = np.empty(len(scales))
-        sums.loss_sums(self.family, rows, weights, _contiguous(x), scales, means)
+        sums.loss_sums(self.shared_argument, rows, weights, _contiguous(x), scales, means)
         means /= len(rows.table) if weights is None else weights.sum()
         return means
 
@@ -403,15 +397,15 @@ class CPUObjective(Objective):
 
             def walk(tiny: _Part) -> None:
                 single = padded(x)
-                sums.loss_sums(self.family, *tiny, x, _ONE_SCALE, np.empty(1))
-                polyak.polyak_stretches(self.family, tiny[0], one, 1, 1, schedule, progress, single, x.copy())
+                sums.loss_sums(self.shared_argument, *tiny, x, _ONE_SCALE, np.empty(1))
+                polyak.polyak_stretches(self.shared_argument, tiny[0], one, 1, 1, schedule, progress, single, x.copy())
                 if self.n_terms >= 2 * self.least_part:
-                    polyak.longest_step(self.family, schedule, 1.0, 1.0)
-                    polyak.polyak_steps(self.family, tiny[0], one, 1, 0.0, single)
+                    polyak.longest_step(self.shared_argument, schedule, 1.0, 1.0)
+                    polyak.polyak_steps(self.shared_argument, tiny[0], one, 1, 0.0, single)
                     polyak.add_walks(single, single, single, x.copy(), schedule, 1)
 
             name = "Polyak walk in halves" if self.n_terms >= 2 * self.least_part else "Polyak walk"
-            self._compile(name, walk, shared=self.family is not self.loss_argument)
+            self._compile(name, walk, shared=self.shared_argument is not self.loss_argument)
             return
         self._compile("gradient", lambda tiny: sums.gradient(self.loss_argument, *tiny, x, np.zeros_like(x)))
         if "variance-reduced walk" in needs:
@@ -490,15 +484,15 @@ class CPUObjective(Objective):
             return piece(part, array)
 
         results = []
-        done, full = 0, arrays[1:1]
-        while done < len(parts):
-            wave = parts[done : done + width]
+        n_summed, full = 0, arrays[1:1]
+        while n_summed < len(parts):
+            wave = parts[n_summed : n_summed + width]
             for array in full:
                 arrays[0] += array
-            first = 1 if done else 0
+            first = 1 if n_summed else 0
             results += self.pool.map(run, wave, arrays[first : first + len(wave)])
             full = arrays[1 : first + len(wave)]
-            done += len(wave)
+            n_summed += len(wave)
         for array in full[:-1]:
             arrays[0] += array
         return results, (arrays[0], *full[-1:])
@@ -526,7 +520,7 @@ def _of_mean_1(weights: Array) -> Array:
 
 def _point(x: Array, totals: list[tuple[float, float]], n_terms: int, gradient: Array) -> Point:
     total, right = (sum(column) for column in zip(*totals, strict=True))
-    # Where squared distances overflow, max(0, inf - inf) in a hinge loss may be 0, as if the map were perfect.
+    # If squared distances overflow, max(0, inf - inf) in a hinge loss may be 0, as if the map were perfect.
     measurable = math.isfinite(4.0 * inner(x, x))
     return Point(x, total / n_terms if measurable else math.nan, gradient, 1.0 - right / n_terms)
 

@@ -110,7 +110,7 @@ class AveragedWalk:
         order = objective.expand(visits)
         if length < 2 * objective.least_part:
             progress = polyak.polyak_stretches(
-                objective.family, objective.rows, order, length, objective.steps_at_once, self._schedule,
+                objective.shared_argument, objective.rows, order, length, objective.steps_at_once, self._schedule,
                 (self.age, self.n_maps, self.distance, self.step), self.rows, self.mean,
             )  # fmt: skip
             self.age, self.n_maps, self.distance, self.step = progress
@@ -137,7 +137,7 @@ class AveragedWalk:
         def walk(part: NDArray[np.int64]) -> tuple[Singles, float]:
             rows = padded(self.rows)
             return rows, polyak.polyak_steps(
-                objective.family, objective.rows, part, objective.steps_at_once, self.step, rows
+                objective.shared_argument, objective.rows, part, objective.steps_at_once, self.step, rows
             )
 
         first, second = objective.pool.map(walk, [order[:half], order[half:]])
@@ -148,7 +148,7 @@ class AveragedWalk:
     def advance_age(self, n_terms: int) -> None:
         """Shorten steps as if ``n_terms`` more terms were visited, by this walk or by others."""
         self.age += n_terms
-        self.step = polyak.longest_step(self._objective.family, self._schedule, self.distance, self.age)
+        self.step = polyak.longest_step(self._objective.shared_argument, self._schedule, self.distance, self.age)
 
     def move(self, visits: Visits) -> float:
         """Take steps along these terms; return the sum of the squared distances of the pairs visited."""
@@ -157,7 +157,7 @@ class AveragedWalk:
         if len(order) < 2 * objective.least_part:
             return float(
                 polyak.polyak_steps(
-                    objective.family, objective.rows, order, objective.steps_at_once, self.step, self.rows
+                    objective.shared_argument, objective.rows, order, objective.steps_at_once, self.step, self.rows
                 )
             )  # fmt: skip
         (first, first_distances), (second, second_distances) = self._walk_halves(order, len(order) // 2)

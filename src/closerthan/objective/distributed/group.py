@@ -20,7 +20,7 @@ from closerthan.objective.distributed.launch import Launch
 __all__ = ["Group"]
 
 HOW_TO_RESUME = "If you passed --checkpoint, --resume continues, with any number of processes"
-JOIN_TIMEOUT = timedelta(seconds=600)  # how long processes wait for each other at the beginning
+JOIN_TIMEOUT = timedelta(seconds=600)  # limit on the time between the starts of two processes
 NO_TIMEOUT = timedelta(days=30)  # later they wait without a limit; the heartbeat detects processes that died
 BEAT = 5.0  # seconds between two heartbeats
 SILENCE = 40.0  # seconds without a heartbeat after which a process counts as dead

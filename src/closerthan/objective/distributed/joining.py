@@ -22,7 +22,9 @@ def processes(device: str = "cpu", n_threads: int | None = None) -> Iterator[Dev
 
     Each process passes its own part of the answers to :func:`closerthan.embed`, made with the same ``n_objects`` or
     ``names``, and all of them get the same map. They disconnect at the end of the ``with`` block. A script that was
-    started on its own gets the plain device, so it runs with or without a launcher.
+    started without a launcher is a single process and gets the plain device.
+
+    If the block ends by an exception, this process does not wait for the others, which end with an error as well.
 
     Parameters
     ----------

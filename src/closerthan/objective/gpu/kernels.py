@@ -180,13 +180,13 @@ def polyak_steps(
     """
     program = tl.program_id(0).to(tl.int64)
     begin = program * BLOCK // 1024 * 1024  # 64 interleaved runs times 16 neighbours
-    left = tl.minimum(n_terms - begin, 1024).to(tl.int32)
+    remaining = tl.minimum(n_terms - begin, 1024).to(tl.int32)
     ahead = (program * BLOCK - begin).to(tl.int32) + tl.arange(0, BLOCK)
     if IN_RUNS:
         # One run after another, so that a program reads adjacent rows.
-        ahead = tl.where(left == 1024, ahead % 16 * 64 + ahead // 16, ahead)
-    inside = ahead < left
-    ahead = tl.minimum(ahead, left - 1)
+        ahead = tl.where(remaining == 1024, ahead % 16 * 64 + ahead // 16, ahead)
+    inside = ahead < remaining
+    ahead = tl.minimum(ahead, remaining - 1)
     q = places(first + begin, ahead, order, runs, n_runs, length, neighbours, n_in_runs, IN_RUNS)
     objects = rows_of(rows, q, COLUMNS)
     near_difference, far_difference, near, far = differences(x, objects, inside, COLUMNS, STRIDE, WIDTH)

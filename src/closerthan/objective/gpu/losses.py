@@ -132,34 +132,34 @@ class _Translation:
 
     def _statements(self, statements: list[ast.stmt]) -> list[ast.stmt]:
         """Translate statements; an ``if`` that returns becomes a choice between its value and that of the rest."""
-        done: list[ast.stmt] = []
+        output: list[ast.stmt] = []
         for number, statement in enumerate(statements):
             rest = statements[number + 1 :]
             match statement:
                 case ast.Expr(ast.Constant()) | ast.Pass():
                     continue
                 case ast.Return(value) if value is not None:
-                    done.append(ast.Return(self._expression(value)))
-                    return done
+                    output.append(ast.Return(self._expression(value)))
+                    return output
                 case ast.Assign([target], value):
-                    done.append(ast.Assign([self._target(target)], self._expression(value)))
+                    output.append(ast.Assign([self._target(target)], self._expression(value)))
                 case ast.AnnAssign(target, _, value) if value is not None:
-                    done.append(ast.Assign([self._target(target)], self._expression(value)))
+                    output.append(ast.Assign([self._target(target)], self._expression(value)))
                 case ast.AugAssign(ast.Name() as target, operator, value):
                     both = ast.copy_location(ast.BinOp(ast.Name(target.id, ast.Load()), operator, value), statement)
-                    done.append(ast.Assign([target], self._expression(both)))
+                    output.append(ast.Assign([target], self._expression(both)))
                 case ast.If(test, then, otherwise):
                     # Both branches are evaluated, the first one before later statements change a variable.
-                    condition = self._stored(self._expression(test), done)
+                    condition = self._stored(self._expression(test), output)
                     *before, yes = self._branch(then, statement)
-                    done += before
-                    yes = self._stored(yes, done)
+                    output += before
+                    yes = self._stored(yes, output)
                     *after, no = self._branch([*otherwise, *rest], statement)
-                    done += after
-                    done.append(ast.Return(self._choice(condition, yes, no, statement)))
-                    return done
+                    output += after
+                    output.append(ast.Return(self._choice(condition, yes, no, statement)))
+                    return output
                 case ast.For(ast.Name() as target, ast.Call(ast.Name("range"), [ast.Constant(int())]), body, []):
-                    done.append(
+                    output.append(
                         ast.For(
                             target, ast.parse(ast.unparse(statement.iter), mode="eval").body, self._statements(body), []
                         )
@@ -168,22 +168,22 @@ class _Translation:
                     raise self._error(
                         statement, "has no translation to a GPU; use expressions, assignments and `if ...: return`"
                     )
-        return done
+        return output
 
     def _branch(self, statements: list[ast.stmt], place: ast.stmt) -> list[Any]:
         """Translate a branch to its statements, followed by the value that it returns."""
-        done = self._statements(statements)
-        if not (done and isinstance(done[-1], ast.Return) and done[-1].value is not None):
+        output = self._statements(statements)
+        if not (output and isinstance(output[-1], ast.Return) and output[-1].value is not None):
             raise self._error(place, "has a branch without a `return`; write `a if condition else b`")
-        return [*done[:-1], done[-1].value]
+        return [*output[:-1], output[-1].value]
 
-    def _stored(self, value: ast.expr, done: list[ast.stmt]) -> ast.expr:
+    def _stored(self, value: ast.expr, output: list[ast.stmt]) -> ast.expr:
         """Assign the value to a new variable, and return that."""
         if isinstance(value, ast.Tuple):
-            return ast.Tuple([self._stored(element, done) for element in value.elts], ast.Load())
+            return ast.Tuple([self._stored(element, output) for element in value.elts], ast.Load())
         self.n_variables += 1
         name = f"stored_{self.depth}_{self.n_variables}"
-        done.append(ast.Assign([ast.Name(name, ast.Store())], value))
+        output.append(ast.Assign([ast.Name(name, ast.Store())], value))
         return ast.Name(name, ast.Load())
 
     def _choice(self, test: ast.expr, yes: ast.expr, no: ast.expr, place: ast.AST) -> ast.expr:
@@ -267,12 +267,12 @@ class _Translation:
         value = _value_of(self._expression(exponent))
         if value is not None and float(value).is_integer() and abs(value) <= _LARGEST_POWER:
             power: ast.expr = _number(1.0)
-            square, left = factor, abs(int(value))
-            while left:
-                if left & 1:
+            square, bits = factor, abs(int(value))
+            while bits:
+                if bits & 1:
                     power = square if _value_of(power) == 1.0 else ast.BinOp(power, ast.Mult(), square)
-                left >>= 1
-                if left:
+                bits >>= 1
+                if bits:
                     square = ast.BinOp(square, ast.Mult(), copy.deepcopy(square))
             return power if value >= 0 else ast.BinOp(_number(1.0), ast.Div(), power)
         if value == 0.5:

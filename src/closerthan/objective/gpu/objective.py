@@ -353,7 +353,7 @@ class GPUObjective(Objective[DeviceMap]):
 
     def mean_loss_and_error(self, rows: torch.Tensor, total: float, right: float) -> tuple[float, float]:
         """Return the mean loss and the error of a map, given sums over all comparisons."""
-        # Where squared distances overflow, max(0, inf - inf) in a hinge loss may be 0, as if the map were perfect.
+        # If squared distances overflow, max(0, inf - inf) in a hinge loss may be 0, as if the map were perfect.
         measurable = math.isfinite(4.0 * float((rows * rows).sum(dtype=torch.float64)))
         return total / self.n_terms if measurable else math.nan, 1.0 - right / self.n_terms
 

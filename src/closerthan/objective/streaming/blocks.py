@@ -20,7 +20,7 @@ from closerthan.comparisons.on_disk import FileRows, weighed
 from closerthan.objective.scales import SIZE_SAMPLE, sample_places
 from closerthan.objective.visits import ShuffledPass, UniformDraws, Visits, mixed_seed, seed_of
 
-__all__ = ["Block", "BlockReader", "BlockVisits", "Blocks", "HostReader", "Source"]
+__all__ = ["Block", "BlockReader", "BlockVisits", "Blocks", "HostReader", "Source", "is_streamed"]
 
 Rows = NDArray[np.int32]
 
@@ -54,8 +54,7 @@ class Source:
         if weights is not None:
             summary = weighed(weights)
             weights = weights if summary.least < summary.largest else None
-        skipped = comparisons.skipped if isinstance(comparisons, StoredComparisons) else None
-        return cls(FileRows.of(comparisons.rows) or comparisons.rows, skipped, weights)
+        return cls(FileRows.of(comparisons.rows) or comparisons.rows, _skipped(comparisons), weights)
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -131,6 +130,17 @@ class Source:
             return blocks
         weights = (self.read_weights(*blocks.bounds(block)) for block in range(len(blocks)))
         return replace(blocks, totals=tuple(float(block.sum()) for block in weights if block is not None))
+
+
+def is_streamed(comparisons: Comparisons, least: int) -> bool:
+    """Return whether comparisons are in a file of at least ``least`` bytes, or one with skipped rows."""
+    if FileRows.of(comparisons.rows) is None:
+        return False
+    return comparisons.rows.nbytes >= least or _skipped(comparisons) is not None
+
+
+def _skipped(comparisons: Comparisons) -> NDArray[np.int64] | None:
+    return comparisons.skipped if isinstance(comparisons, StoredComparisons) else None
 
 
 def _read(stored: Any, first: int, last: int, out: Any) -> Any:

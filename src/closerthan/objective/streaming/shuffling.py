@@ -88,9 +88,9 @@ def shuffled(source: Source, size: int, folder: str | os.PathLike[str] | None) -
         rows: Rows = block_read.rows.take(order, axis=0)
         if weights is not None:
             block_read.weights[:] = block_read.weights.take(order)
-        # Each block of the copy receives rows in proportion to the space that it has left.
-        left = ends - place
-        sizes = np.diff(np.concatenate([[0], np.cumsum(left) * len(rows) // left.sum()]))
+        # Each block of the copy receives rows in proportion to its free space.
+        free = ends - place
+        sizes = np.diff(np.concatenate([[0], np.cumsum(free) * len(rows) // free.sum()]))
         begin = 0
         for block, n_rows in enumerate(sizes.tolist()):
             if n_rows:

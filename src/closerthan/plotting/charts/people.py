@@ -126,14 +126,14 @@ def people_matrix_figure(groups: Any, *, title: str | None = None, ax: Any = Non
     'map of'
     """
     check_returned("groups", groups, "matrix", "group_people")
-    size = float(np.clip(2.8 + 0.14 * len(groups.shown), 4.0, 8.5))
+    size = float(np.clip(2.8 + 0.14 * len(groups.matrix_people), 4.0, 8.5))
     figure, ax = canvas(ax, (size + 1.0, size))
     image = ax.imshow(groups.matrix, cmap=RAMP, vmin=0.0, vmax=0.5, aspect="equal")
-    names = [one_line(name, 16) for name in groups.shown]
+    names = [one_line(name, 16) for name in groups.matrix_people]
     positions = range(len(names))
     ax.set_xticks(positions, names, rotation=90, parse_math=False)
     ax.set_yticks(positions, names, parse_math=False)
-    ends = np.flatnonzero(np.diff([groups.group[name] for name in groups.shown])) + 0.5
+    ends = np.flatnonzero(np.diff([groups.group[name] for name in groups.matrix_people])) + 0.5
     for end in ends:
         ax.axhline(end, color="white", linewidth=1.2)
         ax.axvline(end, color="white", linewidth=1.2)

@@ -4,16 +4,16 @@
 
 /** One object as it is presented: an image, a video, a sound or a text.
  * @typedef {{form: "image" | "video" | "sound" | "text", source?: string, alt?: string, text?: string}} Stimulus */
-/** @typedef {{id: number, place: number, of: number, practice: boolean, anchor: Stimulus | null,
+/** @typedef {{id: string, place: number, of: number, practice: boolean, anchor: Stimulus | null,
  *   options: Stimulus[]}} Question */
 /** The server's reply after each step.
- * @typedef {{stage: "questions" | "finished" | "declined", questions: Question[], answered: number, code?: string,
- *   redirect?: string}} State */
+ * @typedef {{stage: "questions" | "complete" | "failed" | "declined", questions: Question[], answered: number,
+ *   code?: string, redirect?: string}} State */
 /** The description of the study for participants.
  * @typedef {{title: string, language: string, version: string, consent: string, instructions: string, question: string,
  *   kind: string, keys: boolean, tie: boolean, skip: boolean, pause_ms: number, parameters: string[],
  *   texts: Record<string, string>}} Study */
-/** @typedef {{question: number, choice: number | "tie" | "skip", rt_ms: number}} Answer */
+/** @typedef {{question: string, choice: number | "tie" | "skip", rt_ms: number}} Answer */
 
 const main = document.getElementById("main");
 const notice = document.getElementById("notice");

@@ -69,7 +69,7 @@ def test_a_unit_that_makes_times_implausible_is_not_believed(written):
     answers = read_answers(written(TEXT.format("rt_s", 2010, 2500, 1800)))
     assert answers.comparisons.times.tolist() == [2.01, 2.5, 1.8]
     (note,) = answers.summary.notes
-    assert "in spite of the column's name" in note
+    assert "as the name implies, is implausible" in note
 
 
 @pytest.mark.parametrize(

@@ -117,16 +117,16 @@ def test_an_error_in_a_chosen_row_names_its_line(written):
         ({"colour": "red"}, r"has no column 'colour' \(for where\); its columns are 'head', "),
         ({9: "red"}, r"has no column at position 9 \(for where\); it has 7, counted from 0: 'head', "),
         ({"block": 7}, "no row has '7' in 'block'; it holds '1', '2', '3'"),
-        ({"block": 1, "worker_id": "w2"}, "no row fulfils block=1 and worker_id=w2$"),
-        ({"block": ">3"}, "no row fulfils block>3$"),
-        ({"block": [1, 2, ">2", "<=3"]}, "no row fulfils block=1,2 and block>2 and block<=3$"),
+        ({"block": 1, "worker_id": "w2"}, "no row satisfies block=1 and worker_id=w2$"),
+        ({"block": ">3"}, "no row satisfies block>3$"),
+        ({"block": [1, 2, ">2", "<=3"]}, "no row satisfies block=1,2 and block>2 and block<=3$"),
         ({"worker_id": "!=w9"}, "no row has 'w9' in 'worker_id'; it holds 'w1', 'w2'"),
         ({"worker_id": "<9"}, r"line 2 .*: 'worker_id' is 'w1', which is not a number; <9 does not apply"),
-        ({"block": "<many"}, "where has '<many'; < takes a number"),
-        ({"worker_id": ">w1"}, "where has '>w1'; > takes a number"),
-        ({"block": "==1"}, "where has '==1'; a condition is one of =, !=, <, <=, > or >="),
-        ({"block": "<>1"}, "where has '<>1'; a condition is one of"),
-        ({"block": []}, "where has a column without values"),
+        ({"block": "<many"}, "where contains '<many'; < takes a number"),
+        ({"worker_id": ">w1"}, "where contains '>w1'; > takes a number"),
+        ({"block": "==1"}, "where contains '==1'; a condition is an operator \\(=, !=, <, <=, > or >=\\)"),
+        ({"block": "<>1"}, "where contains '<>1'; a condition is an operator"),
+        ({"block": []}, "where lists a column without values"),
     ],
 )
 def test_what_cannot_be_chosen_is_an_error(written, where, problem):
@@ -178,7 +178,8 @@ def test_catch_trials_are_left_out_and_counted(written):
     assert answers.comparisons.names == ("a", "b", "c")
     assert answers.summary.dropped == {"catch_trials": 3}
     assert answers.checks == {"w1": (1, 1), "w2": (2, 1)}
-    assert "rows in which 'sampleAlg' is check are catch trials, and left out; 2 of 3 were" in answers.summary.notes[0]
+    note = answers.summary.notes[0]
+    assert note.startswith("rows in which 'sampleAlg' is check are catch trials and are left out; 2 of 3 were")
     assert answers.summary.not_used == ("sampleSet", "block")
 
 
@@ -229,7 +230,7 @@ def test_the_column_of_catch_trials_can_be_named(written, column):
 @pytest.mark.parametrize(
     ("column", "problem"),
     [
-        ("phase", r"'phase' holds 'main', 'trap', 'bait'; say which of these mark catch trials, .*\"phase=main\""),
+        ("phase", r"'phase' holds 'main', 'trap', 'bait'; specify which of these mark catch trials, .*\"phase=main\""),
         ("phase=snare", "no row has 'snare' in 'phase'"),
         ("colour", r"has no column 'colour' \(for catch\)"),
         (["phase"], "one column is expected"),
@@ -337,4 +338,4 @@ def test_other_columns_are_not_taken_for_catch_trials(written, title, cells):
 def test_checks_whose_right_answer_nobody_knows_are_not_marked(written):
     answers = read_answers(written("anchor,near,far,is_catch\na,b,c,0\nb,a,c,0\nb,a,d,1\n"))
     assert answers.checks == {}
-    assert answers.summary.notes[0].endswith('and left out; pass catch="keep" to keep them')
+    assert answers.summary.notes[0].endswith('and are left out; pass catch="keep" to keep them')

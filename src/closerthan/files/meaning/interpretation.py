@@ -1,14 +1,14 @@
-"""Questions: the rules that turn an answer into comparisons.
+"""The rules that turn answers into comparisons.
 
 ============  ==================================================  ==============================================
-kind          an answer                                           the comparisons that follow
+kind          an answer                                           the implied comparisons
 ============  ==================================================  ==============================================
 triplet       anchor is closer to near than to far                d(anchor, near) < d(anchor, far)
 quadruplet    the near pair is closer than the far pair           d(near_1, near_2) < d(far_1, far_2)
 odd-one-out   of a, b and o, o is the odd one                     d(a, b) < d(a, o) and d(b, a) < d(b, o); the same for
                                                                   all pairs a, b of more objects
 most-central  of a, b and c, c is the most central                d(a, c) < d(a, b) and d(b, c) < d(b, a)
-rank          r1, ..., rn are ordered from nearest to farthest  d(anchor, ra) < d(anchor, rb) for all a < b
+rank          r1, ..., rn are ordered from nearest to farthest    d(anchor, ra) < d(anchor, rb) for all a < b
 nearest       of these n objects, these k are nearest to anchor   d(anchor, chosen) < d(anchor, not chosen): k(n - k)
 ============  ==================================================  ==============================================
 """
@@ -25,10 +25,10 @@ from closerthan.comparisons import reversed_rows
 from closerthan.files.formats.tables import MISSING, Column, Table
 from closerthan.files.meaning.columns import Layout
 
-NOTHING = -1  # stands for an empty cell where an object's number stands otherwise
-MOST = 2**31 - 1  # comparisons
-_FEW = 8  # columns
-_NO_ANSWER = MISSING | {"None"}  # as Python, and so PsychoPy, writes nothing
+NOTHING = -1  # code of an empty cell
+MOST = 2**31 - 1  # comparisons derived from one file
+_FEW = 8  # columns up to which comparing all pairs is faster than sorting
+_NO_ANSWER = MISSING | {"None"}  # Python, and therefore PsychoPy, writes None
 _TIES = frozenset({"tie", "tied", "same", "equal", "both", "neither", "none"})
 _LABELS = {"1": 1, "+1": 1, "true": 1, "0": 0, "-1": -1, "false": -1}
 
@@ -38,14 +38,14 @@ Mask = NDArray[np.bool_]
 
 @dataclasses.dataclass(frozen=True)
 class Objects:
-    """The objects in some columns: (m, w) codes that point at labels; an empty cell is -1."""
+    """The objects in several columns: an (m, w) array of codes that index labels; an empty cell is -1."""
 
     codes: Codes
     labels: list[str]
 
     @classmethod
     def of_columns(cls, columns: Sequence[Column], names: Sequence[str] = ()) -> "Objects":
-        """From columns that each have labels of their own; what is among ``names`` is never an empty cell.
+        """Combine columns that may have separate labels; a label among ``names`` never means an empty cell.
 
         Examples
         --------
@@ -57,36 +57,38 @@ class Objects:
         labels = columns[0].labels
         if all(column.labels is labels for column in columns) and not empty.intersection(labels):
             return cls(np.stack([column.codes for column in columns], axis=1), labels)
-        number: dict[str, int] = {}
+        code_of: dict[str, int] = {}
         codes = np.empty((len(columns[0].codes), len(columns)), dtype=np.int32)
-        moved = np.empty(0, dtype=np.int32)
+        new_codes = np.empty(0, dtype=np.int32)
         for place, column in enumerate(columns):
             if place == 0 or column.labels is not columns[place - 1].labels:
-                numbers = [NOTHING if name in empty else number.setdefault(name, len(number)) for name in column.labels]
-                moved = np.array(numbers, dtype=np.int32)
-            codes[:, place] = moved[column.codes]
-        return cls(codes, list(number))
+                new_codes = np.array(
+                    [NOTHING if name in empty else code_of.setdefault(name, len(code_of)) for name in column.labels],
+                    dtype=np.int32,
+                )
+            codes[:, place] = new_codes[column.codes]
+        return cls(codes, list(code_of))
 
 
-class Comparing(NamedTuple):
-    """What some answers say, as pairs of objects, and which answer each comparison is from."""
+class DerivedRows(NamedTuple):
+    """Comparisons as rows of label codes, and the row of the table that each is derived from."""
 
     rows: Codes
     source: NDArray[np.intp]
 
 
 class Problem(NamedTuple):
-    """Rows that cannot be used: which, the option that drops them, and what is wrong with one of them."""
+    """Unusable rows: a mask, the option that drops them, and a function that describes the problem in a row."""
 
     rows: Mask
     option: str
     message: Callable[[int], str]
 
 
-class Question:
-    """The answers in a table, on the way to comparisons.
+class Interpretation:
+    """The rows of a table, interpreted as answers to one kind of question.
 
-    ``problems`` are found first; :meth:`comparisons` is then asked about the rows that have none.
+    The constructor collects ``problems``; :meth:`comparisons` must then be called for rows without problems.
     """
 
     def __init__(self, table: Table, layout: Layout, names: Sequence[str] = ()) -> None:
@@ -100,7 +102,7 @@ class Question:
         self._prepare()
 
     def _of(self, *roles: str) -> Codes:
-        """The codes of the columns of some roles."""
+        """Return the codes in the columns with the given roles."""
         places = [self._place[position] for role in roles for position in self.layout.columns[role]]
         codes: Codes = (
             self._objects.codes if places == list(range(len(self._place))) else self._objects.codes[:, places]
@@ -112,47 +114,49 @@ class Question:
 
     @property
     def picked_side(self) -> NDArray[np.intp] | None:
-        """0 where the left object was picked, 1 where the right one was, -1 where none; None for other questions."""
+        """0 if the left object was chosen, 1 if the right one was, -1 if neither; None for other questions."""
         return self._picked if "winner" in self.layout.form.roles else None
 
-    # ---- what is wrong with some rows ----
+    # ---- finding problems ----
 
     def _prepare(self) -> None:
         form = self.layout.form
         if "winner" in form.roles:
             self._items, self._anchor = self._of("left", "right"), self._of("anchor")[:, 0]
-            self._complete(self._of("anchor", "left", "right"))
+            self._require_cells(self._of("anchor", "left", "right"))
             self._picked = self._pick("winner")
-            self._different(np.column_stack([self._anchor, self._items]))
+            self._require_distinct(np.column_stack([self._anchor, self._items]))
         elif form.kind in ("triplet", "quadruplet") and "items" not in form.roles:
             pairs = self._of(*form.roles)
-            self._complete(pairs)
-            self._different(pairs, quadruplets=form.kind == "quadruplet")
+            self._require_cells(pairs)
+            self._require_distinct(pairs, quadruplets=form.kind == "quadruplet")
             self._rows, self._sign = pairs, self._signs()
         elif form.kind == "rank":
             self._anchor, self._items = self._of("anchor")[:, 0], self._of("ranking")
-            self._prepare_lists(self._items, "ranking", at_least=2, anchor=self._anchor)
-            self._different(np.column_stack([self._anchor, self._items]))
+            self._require_lists(self._items, "ranking", at_least=2, anchor=self._anchor)
+            self._require_distinct(np.column_stack([self._anchor, self._items]))
         elif form.kind == "nearest":
             self._anchor, self._items = self._of("anchor")[:, 0], self._of("shown")
-            self._prepare_lists(self._items, "shown", at_least=2, anchor=self._anchor)
+            self._require_lists(self._items, "shown", at_least=2, anchor=self._anchor)
             self._chosen = self._choices()
-            self._different(np.column_stack([self._anchor, self._items]))
+            self._require_distinct(np.column_stack([self._anchor, self._items]))
         else:
             self._items = self._of("items")
             if self._items.shape[1] == 3:
-                self._complete(self._items)
+                self._require_cells(self._items)
             else:
-                self._prepare_lists(self._items, "items", at_least=3)
-            self._different(self._items)
+                self._require_lists(self._items, "items", at_least=3)
+            self._require_distinct(self._items)
             role = next((role for role in ("odd", "central", "selected") if role in form.roles), None)
-            # Without a column that says which, the last of the three is the odd one.
+            # Without a column that names the odd one, it is the last of the items.
             last = np.maximum((self._items != NOTHING).sum(axis=1), 1) - 1
             self._picked = last if role is None else self._pick(role)
             if role is None:
-                self.notes.append("no column says which item is odd: the last one of each row is taken to be")
+                self.notes.append(
+                    "no column says which item is the odd one; the last item of each row is taken to be it"
+                )
             if form.kind == "triplet":
-                self.notes.append("the first item is the anchor, the selected one of the others is near")
+                self.notes.append("the first item is the anchor, and the selected item of the others is near")
                 self._add(
                     self._picked == 0, "self_pairs", lambda _: "the selected item is the first one, which is the anchor"
                 )
@@ -161,11 +165,12 @@ class Question:
         if rows.any():
             self.problems.append(Problem(rows, option, message))
 
-    def _complete(self, codes: Codes) -> None:
+    def _require_cells(self, codes: Codes) -> None:
+        """Report empty cells."""
         self._add((codes == NOTHING).any(axis=1), "missing", lambda _: "a cell is empty where an object is expected")
 
-    def _different(self, codes: Codes, quadruplets: bool = False) -> None:
-        """No object is compared with itself."""
+    def _require_distinct(self, codes: Codes, quadruplets: bool = False) -> None:
+        """Report objects that are compared with themselves."""
         columns = codes.T
         if quadruplets:
             i, j, l, k = columns  # noqa: E741
@@ -173,20 +178,21 @@ class Question:
             same &= (codes != NOTHING).all(axis=1)
         else:
             same = np.zeros(len(codes), dtype=bool)
-            if len(columns) > _FEW:  # by then sorting is faster than to compare all pairs
+            if len(columns) > _FEW:
                 columns = np.sort(codes, axis=1).T
             for place, column in enumerate(columns):
                 for other in columns[place + 1 : place + 2 if len(columns) > _FEW else None]:
                     same |= (column == other) & (column != NOTHING)
 
         def message(row: int) -> str:
-            named = [self.labels[code] for code in codes[row] if code != NOTHING]
-            twice, _ = Counter(named).most_common(1)[0]
-            return f"object {twice!r} is compared with itself"
+            names = [self.labels[code] for code in codes[row] if code != NOTHING]
+            repeated, _ = Counter(names).most_common(1)[0]
+            return f"object {repeated!r} is compared with itself"
 
         self._add(same, "self_pairs", message)
 
     def _signs(self) -> NDArray[np.int8] | None:
+        """Return 1 for rows as written and -1 for reversed rows, from the column of labels; None if there is none."""
         if "label" not in self.layout.columns:
             return None
         column = self.table.column(self.layout.columns["label"][0])
@@ -200,65 +206,65 @@ class Question:
             raise self.table.error(
                 row, f"the label in {self._title('label')} is {name!r}; expected 1, -1, true or false (0: a tie)"
             )
+        sign_of_row: NDArray[np.int8] = signs[column.codes]
         zero = 'the label is 0, a tie (if 0 means "reversed", write -1 or false)'
-        self._add(signs[column.codes] == 0, "ties", lambda _: zero)
-        found: NDArray[np.int8] = signs[column.codes]
-        return found
+        self._add(sign_of_row == 0, "ties", lambda _: zero)
+        return sign_of_row
 
-    def _prepare_lists(self, codes: Codes, role: str, at_least: int, anchor: Codes | None = None) -> None:
-        """Lists may end early, but have no hole."""
+    def _require_lists(self, codes: Codes, role: str, at_least: int, anchor: Codes | None = None) -> None:
+        """Report lists with gaps or with too few objects; lists may end in empty cells."""
         empty = codes == NOTHING
-        holes = (empty[:, :-1] & ~empty[:, 1:]).any(axis=1)
+        gaps = (empty[:, :-1] & ~empty[:, 1:]).any(axis=1)
         if anchor is not None:
-            holes |= anchor == NOTHING
-        self._add(holes, "missing", lambda _: "a cell is empty where an object is expected")
-        short = ((~empty).sum(axis=1) < at_least) & ~holes
+            gaps |= anchor == NOTHING
+        self._add(gaps, "missing", lambda _: "a cell is empty where an object is expected")
+        short = ((~empty).sum(axis=1) < at_least) & ~gaps
         self._add(short, "missing", lambda _: f"there are fewer than {at_least} objects in {role!r}")
 
-    # ---- which item was picked ----
+    # ---- finding the chosen item ----
 
     def _pick(self, role: str, which: int = 0, optional: bool = False) -> NDArray[np.intp]:
-        """The place, from 0, of the picked item among the row's items; -1 where none is."""
+        """Return the position of the chosen item among the items of each row; -1 if there is none."""
         position = self.layout.columns[role][which]
         column = self.table.column(position)
-        code = {name: number for number, name in enumerate(self.labels)}
-        empty = np.array([name in _NO_ANSWER and name not in code for name in column.labels])
-        tied = np.array([name.lower() in _TIES and name not in code for name in column.labels]) & ~empty
+        code_of = {name: code for code, name in enumerate(self.labels)}
+        empty = np.array([name in _NO_ANSWER and name not in code_of for name in column.labels])
+        tied = np.array([name.lower() in _TIES and name not in code_of for name in column.labels]) & ~empty
         if not optional:
             self._add(empty[column.codes], "missing", lambda _: f"the answer in {self._title(role, which)} is empty")
         self._add(tied[column.codes], "ties", lambda _: f"the answer in {self._title(role, which)} is a tie")
-        open_rows = ~(empty | tied)[column.codes]
+        usable = ~(empty | tied)[column.codes]
         for problem in self.problems:
-            open_rows &= ~problem.rows
+            usable &= ~problem.rows
 
-        as_object = np.array([code.get(name, NOTHING) for name in column.labels], dtype=np.int32)[column.codes]
+        as_object = np.array([code_of.get(name, NOTHING) for name in column.labels], dtype=np.int32)[column.codes]
         hits = (self._items == as_object[:, None]) & (as_object != NOTHING)[:, None]
-        if not (hits.any(axis=1) | ~open_rows).all():
+        if not (hits.any(axis=1) | ~usable).all():
             places, how = self._places(column, empty | tied)
             if places is None:
-                raise self._strange(int(np.argmax(open_rows & ~hits.any(axis=1))), role, which)
+                raise self._invalid_choice(int(np.argmax(usable & ~hits.any(axis=1))), role, which)
             self.notes.append(f"the answers in {self._title(role, which)} are {how}")
             picked = places[column.codes]
-            nothing = open_rows & (np.take_along_axis(self._items, picked[:, None], axis=1)[:, 0] == NOTHING)
+            nothing = usable & (np.take_along_axis(self._items, picked[:, None], axis=1)[:, 0] == NOTHING)
             if nothing.any():
-                raise self._strange(int(np.argmax(nothing)), role, which)
+                raise self._invalid_choice(int(np.argmax(nothing)), role, which)
             return picked
         picked = np.where(hits.any(axis=1), hits.argmax(axis=1), -1)
         places, how = self._places(column, empty | tied)
-        if places is not None and (places[column.codes] != picked)[open_rows].any():
+        if places is not None and (places[column.codes] != picked)[usable].any():
             self.notes.append(
-                f"the answers in {self._title(role, which)} are taken to be objects, but they could be {how} as well"
+                f"the answers in {self._title(role, which)} are taken to be objects, but they could also be {how}"
             )
         return picked
 
-    def _strange(self, row: int, role: str, which: int) -> ValueError:
-        among = ", ".join(repr(self.labels[item]) for item in self._items[row] if item != NOTHING)
+    def _invalid_choice(self, row: int, role: str, which: int) -> ValueError:
+        options = ", ".join(repr(self.labels[item]) for item in self._items[row] if item != NOTHING)
         column = self.table.column(self.layout.columns[role][which])
         answer = column.labels[column.codes[row]]
-        return self.table.error(row, f"the answer in {self._title(role, which)} is {answer!r}; expected {among}")
+        return self.table.error(row, f"the answer in {self._title(role, which)} is {answer!r}; expected {options}")
 
-    def _places(self, column: Column, without: Mask) -> tuple[NDArray[np.intp] | None, str]:
-        """What each label of an answer is, if it is not an object: the name of a column, or a count of columns."""
+    def _places(self, column: Column, ignored: Mask) -> tuple[NDArray[np.intp] | None, str]:
+        """Interpret the labels of a choice as column names or as positions, and return how; None if neither fits."""
         role = "left" if "left" in self.layout.columns else "shown" if "shown" in self.layout.columns else "items"
         positions = self.layout.columns["left"] + self.layout.columns["right"] if role == "left" else ()
         positions = positions or self.layout.columns[role]
@@ -266,115 +272,115 @@ class Question:
         titles = {(self.table.names[position] or "").lower(): place for place, position in enumerate(positions)}
         if role == "left":
             titles |= {"left": 0, "right": 1, "arrowleft": 0, "arrowright": 1}
-        words = [name.lower() for name, empty in zip(column.labels, without, strict=True) if not empty]
+        words = [name.lower() for name, ignore in zip(column.labels, ignored, strict=True) if not ignore]
         counts = [str(count) for count in range(width + 1)]
         if all(word in titles for word in words):
-            how, place_of = "names of columns", titles
+            how, place_of = "column names", titles
         elif all(word in counts[:-1] for word in words) and "0" in words:
-            how, place_of = "places counted from 0", {count: place for place, count in enumerate(counts[:-1])}
-        elif all(word in counts[1:] for word in words) and self._reaches_the_end(column):
-            how, place_of = "places counted from 1", {count: place for place, count in enumerate(counts[1:])}
+            how, place_of = "positions counted from 0", {count: place for place, count in enumerate(counts[:-1])}
+        elif all(word in counts[1:] for word in words) and self._reaches_last_item(column):
+            how, place_of = "positions counted from 1", {count: place for place, count in enumerate(counts[1:])}
         else:
             return None, ""
         places = [place_of.get(name.lower(), -1) for name in column.labels]
         return np.array(places, dtype=np.intp), how
 
-    def _reaches_the_end(self, column: Column) -> bool:
-        """Whether an answer is the number of its row's items, which a place counted from 0 never is."""
+    def _reaches_last_item(self, column: Column) -> bool:
+        """Return whether a choice equals the number of items in its row, which a position from 0 never does."""
         number = np.array([int(name) if name.isdecimal() else -1 for name in column.labels])[column.codes]
         return bool((number == (self._items != NOTHING).sum(axis=1)).any())
 
     def _choices(self) -> Mask:
-        """Which of the shown objects are chosen, as an (m, n) mask."""
+        """Return an (m, n) mask of the chosen objects among those shown."""
         columns = self.layout.columns["chosen"]
         picks = np.stack([self._pick("chosen", which, optional=which > 0) for which in range(len(columns))], axis=1)
         chosen = np.zeros(self._items.shape, dtype=bool)
         rows, places = np.nonzero(picks >= 0)
         chosen[rows, picks[rows, places]] = True
-        twice = (picks >= 0).sum(axis=1) > chosen.sum(axis=1)
-        self._add(twice, "self_pairs", lambda _: "an object is chosen twice")
-        whole = chosen.sum(axis=1) == (self._items != NOTHING).sum(axis=1)
-        self._add(whole & ~twice, "ties", lambda _: "all objects are chosen, so none is nearer than another")
+        repeated = (picks >= 0).sum(axis=1) > chosen.sum(axis=1)
+        self._add(repeated, "self_pairs", lambda _: "an object is chosen twice")
+        all_chosen = chosen.sum(axis=1) == (self._items != NOTHING).sum(axis=1)
+        self._add(all_chosen & ~repeated, "ties", lambda _: "all objects are chosen, so none is nearer than another")
         return chosen
 
-    # ---- the rules ----
+    # ---- deriving comparisons ----
 
-    def comparisons(self, keep: Mask | None) -> Comparing:
-        """What the rows in ``keep`` (None: all) say."""
-        kept: Any = slice(None) if keep is None else keep
-        source = np.arange(self.table.n_rows)[kept]
+    def comparisons(self, keep: Mask | None) -> DerivedRows:
+        """Return the comparisons implied by the rows in ``keep`` (None: all)."""
+        selected: Any = slice(None) if keep is None else keep
+        source = np.arange(self.table.n_rows)[selected]
         if self.kind == "rank":
-            return self._pairs_of(kept, source, ranked=True)
+            return self._pairs_of(selected, source, ranked=True)
         if self.kind == "nearest":
-            return self._pairs_of(kept, source, ranked=False)
+            return self._pairs_of(selected, source, ranked=False)
         if self.kind in ("triplet", "quadruplet") and "items" not in self.layout.form.roles:
             if "winner" in self.layout.form.roles:
-                near, far = _split(self._items[kept], self._picked[kept])
-                return Comparing(np.column_stack([self._anchor[kept], near, far]), source)
-            rows = self._rows[kept]
+                near, far = _split(self._items[selected], self._picked[selected])
+                return DerivedRows(np.column_stack([self._anchor[selected], near, far]), source)
+            rows = self._rows[selected]
             if self._sign is not None:
-                rows = np.where((self._sign[kept] < 0)[:, None], reversed_rows(rows), rows)
-            return Comparing(rows, source)
+                rows = np.where((self._sign[selected] < 0)[:, None], reversed_rows(rows), rows)
+            return DerivedRows(rows, source)
         if self._items.shape[1] > 3:
-            return self._odd_of_many(kept, source)
-        picked, first, second = _three(self._items[kept], self._picked[kept])
+            return self._odd_of_many(selected, source)
+        picked, first, second = _three(self._items[selected], self._picked[selected])
         if self.kind == "triplet":
-            anchor = self._items[kept][:, 0]
+            anchor = self._items[selected][:, 0]
             other = np.where(first == anchor, second, first)
-            return Comparing(np.column_stack([anchor, picked, other]), source)
+            return DerivedRows(np.column_stack([anchor, picked, other]), source)
         if self.kind == "odd-one-out":
-            both = [(first, second, picked), (second, first, picked)]
+            pair = [(first, second, picked), (second, first, picked)]
         else:
-            both = [(first, picked, second), (second, picked, first)]
-        rows = np.stack([np.column_stack(one) for one in both], axis=1).reshape(-1, 3)
-        return Comparing(rows.astype(np.int32, copy=False), np.repeat(source, 2))
+            pair = [(first, picked, second), (second, picked, first)]
+        rows = np.stack([np.column_stack(columns) for columns in pair], axis=1).reshape(-1, 3)
+        return DerivedRows(rows.astype(np.int32, copy=False), np.repeat(source, 2))
 
-    def _odd_of_many(self, kept: Any, source: NDArray[np.intp]) -> Comparing:
-        """For all pairs (a, b) of a row's items but the odd one o: d(a, b) < d(a, o)."""
-        items, picked = self._items[kept], self._picked[kept]
+    def _odd_of_many(self, selected: Any, source: NDArray[np.intp]) -> DerivedRows:
+        """Return d(a, b) < d(a, o) for all ordered pairs (a, b) of items other than the odd one o."""
+        items, picked = self._items[selected], self._picked[selected]
         others = items != NOTHING
         others[np.arange(len(items)), picked] = False
         n_others = others.sum(axis=1)
         self._check_total(int((n_others * (n_others - 1)).sum()))
         odd = items[np.arange(len(items)), picked]
         parts, places = [], []
-        for one in range(items.shape[1]):
-            paired = others & others[:, one, None]
-            paired[:, one] = False
+        for first in range(items.shape[1]):
+            paired = others & others[:, first, None]
+            paired[:, first] = False
             rows, second = np.nonzero(paired)
-            parts.append(np.column_stack([items[rows, one], items[rows, second], odd[rows]]))
+            parts.append(np.column_stack([items[rows, first], items[rows, second], odd[rows]]))
             places.append(rows)
         return _in_order(parts, places, source)
 
     def _check_total(self, total: int) -> None:
         if total > MOST:
             raise ValueError(
-                f"{self.table.path}: {total:,} comparisons follow from these answers, more than fit in memory; "
-                "leave out answers, or cut long lists"
+                f"{self.table.path}: these answers imply {total:,} comparisons, more than fit in memory; "
+                "leave out answers, or shorten long lists"
             )
 
-    def _pairs_of(self, kept: Any, source: NDArray[np.intp], ranked: bool) -> Comparing:
-        """All pairs (near, far) of a row's items, either by their ranks or by whether they are chosen."""
-        items, anchor = self._items[kept], self._anchor[kept]
-        there = items != NOTHING
-        chosen = there if ranked else self._chosen[kept] & there
-        n_near, n_there = chosen.sum(axis=1), there.sum(axis=1)
-        self._check_total(int((n_there * (n_there - 1) // 2 if ranked else n_near * (n_there - n_near)).sum()))
+    def _pairs_of(self, selected: Any, source: NDArray[np.intp], ranked: bool) -> DerivedRows:
+        """Return all pairs (near, far) of the items in each row, by rank or by choice."""
+        items, anchor = self._items[selected], self._anchor[selected]
+        present = items != NOTHING
+        chosen = present if ranked else self._chosen[selected] & present
+        n_near, n_items = chosen.sum(axis=1), present.sum(axis=1)
+        self._check_total(int((n_items * (n_items - 1) // 2 if ranked else n_near * (n_items - n_near)).sum()))
         parts, places = [], []
         for near in range(items.shape[1]):
             after = slice(near + 1, None) if ranked else slice(None)
-            fars = there[:, after] if ranked else there & ~chosen
+            fars = present[:, after] if ranked else present & ~chosen
             rows, fars = np.nonzero(fars & chosen[:, near, None])
             parts.append(np.column_stack([anchor[rows], items[rows, near], items[:, after][rows, fars]]))
             places.append(rows)
         return _in_order(parts, places, source)
 
 
-def _in_order(parts: list[Codes], places: list[NDArray[np.intp]], source: NDArray[np.intp]) -> Comparing:
-    """Comparisons row by row; ``places`` are the rows that the parts are from."""
+def _in_order(parts: list[Codes], places: list[NDArray[np.intp]], source: NDArray[np.intp]) -> DerivedRows:
+    """Concatenate parts in the order of rows; ``places`` are the rows that the parts come from."""
     place = np.concatenate(places)
     order = np.argsort(place, kind="stable")
-    return Comparing(np.concatenate(parts)[order], source[place[order]])
+    return DerivedRows(np.concatenate(parts)[order], source[place[order]])
 
 
 def _split(pair: Codes, picked: NDArray[np.intp]) -> tuple[Codes, Codes]:
@@ -383,7 +389,7 @@ def _split(pair: Codes, picked: NDArray[np.intp]) -> tuple[Codes, Codes]:
 
 
 def _three(items: Codes, picked: NDArray[np.intp]) -> tuple[Codes, Codes, Codes]:
-    """The picked item of each row, and the two others in their order."""
+    """Return the chosen item of each row, and the two others in their order."""
     a, b, c = items.T
     return (
         np.choose(picked, [a, b, c]),

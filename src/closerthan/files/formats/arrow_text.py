@@ -1,9 +1,9 @@
 """Large text files, read by pyarrow.
 
-pyarrow is several times faster than the standard library's reader, but not as strict. So a file is first looked
-through for all in which they differ: bytes that are not UTF-8, quotation marks inside a cell or around several lines,
-cells longer than the standard library allows, spaces of other kinds. A file with any of it is left to the careful
-reader, as is one that pyarrow refuses: it either succeeds or names the line that is wrong.
+pyarrow is several times faster than the standard library's csv module, but less strict. Each file is therefore scanned
+for content that the two treat differently: bytes that are not UTF-8, quotation marks inside a cell or around several
+lines, cells longer than the csv module allows, and unusual white space. Such a file, and any file that pyarrow refuses,
+is left to the line-by-line reader, which either succeeds or names the offending line.
 """
 
 import csv
@@ -15,17 +15,17 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from closerthan.files.formats.opening import UNPACKING_ERRORS, archive_of, is_packed, open_bytes
+from closerthan.files.formats.opening import DECOMPRESSION_ERRORS, archive_of, is_gzipped, open_bytes
 from closerthan.files.formats.tables import Column
 
-_BLOCK = 1 << 23  # bytes read at a time; each block has its own labels, which are merged at the end
-_NUMBER = r"^-?[0-9]{1,20}(\.[0-9]{0,20})?([eE]-?[0-9]{1,2})?$"  # what every reader takes for the same number
+_BLOCK = 1 << 23  # bytes read at a time; pyarrow encodes each block separately and merges the labels at the end
+_NUMBER = r"^-?[0-9]{1,20}(\.[0-9]{0,20})?([eE]-?[0-9]{1,2})?$"  # numbers that both readers parse alike
 _NEWLINE, _RETURN, _QUOTE = b'\n\r"'
-_STRANGE = re.compile(r"[^\S ]")  # white space that str.split takes for a delimiter, and pyarrow does not
+_UNUSUAL_SPACE = re.compile(r"[^\S ]")  # white space that separates columns for str.split, but not for pyarrow
 
 
 class Shape(NamedTuple):
-    """How a text file is written: ``width`` columns, after ``skipped`` lines."""
+    """Layout of a text file: ``width`` columns after ``skipped`` lines."""
 
     path: Path
     delimiter: str
@@ -34,29 +34,31 @@ class Shape(NamedTuple):
 
 
 class Cells(NamedTuple):
-    """The columns that were asked for, by position; one of numbers may be left as labels."""
+    """The requested columns by position; a column of numbers may remain encoded as labels."""
 
     labels: dict[int, Column]
     numbers: dict[int, NDArray[np.float64]]
 
 
-def read_quickly(shape: Shape, objects: Sequence[int], labels: Sequence[int], numbers: Sequence[int]) -> Cells | None:
-    """Some columns of labels and of numbers; None if the careful reader is to read the file."""
+def read_with_arrow(
+    shape: Shape, objects: Sequence[int], labels: Sequence[int], numbers: Sequence[int]
+) -> Cells | None:
+    """Read columns; return None if the file must be read line by line."""
     import pyarrow as pa
     from pyarrow import csv as arrow
 
     if len(shape.delimiter.encode()) > 1 or not _is_plain(shape):
         return None
     spaces = shape.delimiter == " "
-    asked = range(shape.width) if spaces else {*objects, *labels, *numbers}
-    types = {str(position): pa.string() for position in asked}
+    positions = range(shape.width) if spaces else {*objects, *labels, *numbers}
+    types = {str(position): pa.string() for position in positions}
     try:
         with (
             open_bytes(shape.path)
-            if is_packed(shape.path) or archive_of(shape.path)
+            if is_gzipped(shape.path) or archive_of(shape.path)
             else pa.OSFile(str(shape.path)) as file
         ):
-            found = arrow.read_csv(
+            table = arrow.read_csv(
                 file,
                 arrow.ReadOptions(
                     column_names=[str(position) for position in range(shape.width)],
@@ -70,38 +72,38 @@ def read_quickly(shape: Shape, objects: Sequence[int], labels: Sequence[int], nu
             )
     except (pa.ArrowException, OSError, UnicodeError):
         return None
-    if not found.num_rows:
+    if not table.num_rows:
         return None
     cells = Cells({}, {})
-    for together in ([objects] if objects else []) + [[position] for position in labels]:
-        columns = _encoded([found[str(position)] for position in together])
-        cells.labels.update(zip(together, columns, strict=True))
+    for group in ([objects] if objects else []) + [[position] for position in labels]:
+        columns = _encode([table[str(position)] for position in group])
+        cells.labels.update(zip(group, columns, strict=True))
     for position in numbers:
-        values = _numbers(found[str(position)])
+        values = _numbers(table[str(position)])
         if values is None:
-            cells.labels[position] = _encoded([found[str(position)]])[0]
+            cells.labels[position] = _encode([table[str(position)]])[0]
         else:
             cells.numbers[position] = values
     if spaces:
-        rest = [_encoded([found[str(position)]])[0] for position in asked if position not in cells.labels]
+        rest = [_encode([table[str(position)]])[0] for position in positions if position not in cells.labels]
         for column in (*cells.labels.values(), *rest):
-            if not all(name and not name.isspace() and not _STRANGE.search(name) for name in column.labels):
+            if not all(name and not name.isspace() and not _UNUSUAL_SPACE.search(name) for name in column.labels):
                 return None
     return cells
 
 
-def _encoded(columns: Sequence[Any]) -> list[Column]:
-    """Columns of strings as labels that they share."""
+def _encode(columns: Sequence[Any]) -> list[Column]:
+    """Encode columns of strings with one shared list of labels."""
     import pyarrow as pa
 
     encoded = pa.chunked_array([chunk for column in columns for chunk in column.chunks]).dictionary_encode()
     codes = np.concatenate([chunk.indices.to_numpy() for chunk in encoded.chunks])
-    names = encoded.chunk(0).dictionary.to_pylist()  # every chunk of an encoded array has the labels of all
+    names = encoded.chunk(0).dictionary.to_pylist()  # all chunks of an encoded array share their labels
     return [Column(part, names) for part in np.split(codes, len(columns))]
 
 
 def _numbers(column: Any) -> NDArray[np.float64] | None:
-    """Strings as numbers, if all are written in the plainest way."""
+    """Convert strings to numbers; None if some are not in plain decimal notation."""
     import pyarrow as pa
     from pyarrow import compute
 
@@ -111,7 +113,7 @@ def _numbers(column: Any) -> NDArray[np.float64] | None:
 
 
 def _is_plain(shape: Shape) -> bool:
-    """Whether both readers see the same cells in the file."""
+    """Return whether pyarrow and the csv module see the same cells in the file."""
     longest = csv.field_size_limit()
     ends = (ord(shape.delimiter), _NEWLINE, _RETURN)
     rest = b""
@@ -119,14 +121,14 @@ def _is_plain(shape: Shape) -> bool:
         with open_bytes(shape.path) as file:
             while True:
                 read = file.read(_BLOCK)
-                found = rest + read
-                at = found.rfind(b"\n") + 1 if read else len(found)
-                block, rest = found[:at], found[at:]
+                data = rest + read
+                end = data.rfind(b"\n") + 1 if read else len(data)
+                block, rest = data[:end], data[end:]
                 if len(rest) >= _BLOCK or not _is_plain_block(block, ends, longest, shape.delimiter == " "):
                     return False
                 if not read:
                     return True
-    except UNPACKING_ERRORS:
+    except DECOMPRESSION_ERRORS:
         return False
 
 
@@ -145,6 +147,6 @@ def _is_plain_block(block: bytes, ends: tuple[int, ...], longest: int, spaces: b
     if len(quotes) % 2:
         return False
     opening, closing = quotes[::2], quotes[1::2]
-    alone = np.isin(characters[opening - 1], ends) & np.isin(characters[closing + 1], ends)
+    around_cells = np.isin(characters[opening - 1], ends) & np.isin(characters[closing + 1], ends)
     one_line = np.searchsorted(lines, opening) == np.searchsorted(lines, closing)
-    return bool(alone.all() and one_line.all())
+    return bool(around_cells.all() and one_line.all())

@@ -1,4 +1,4 @@
-"""The server's hold on its refit process."""
+"""The server's handle on the process that refits the map."""
 
 import contextlib
 import subprocess
@@ -6,30 +6,30 @@ import sys
 import threading
 from pathlib import Path
 
-__all__ = ["Refits"]
+__all__ = ["RefitProcess"]
 
 
-class Refits:
-    """Asks for a refit after every so many answers, one at a time; never waits for it.
+class RefitProcess:
+    """Requests a refit after every ``every`` answers, one at a time, without waiting for the result.
 
-    A process that dies is started again with the next round: participants get random questions in the meantime.
+    A process that dies is restarted for the next refit; participants get random questions in the meantime.
     """
 
     def __init__(self, folder: Path, every: int) -> None:
         self._folder, self._every = folder, every
-        self._new = every  # the first round is due at once: it fills the queue
+        self._new = every  # the first refit is due immediately, because it fills the queue
         self._lock = threading.Lock()
         self._process: subprocess.Popen[str] | None = None
         self._busy = self._stopped = False
 
     def answered(self) -> None:
-        """Count an answer."""
+        """Count an answer, and request a refit if one is due."""
         with self._lock:
             self._new += 1
-        self.ask()
+        self.request()
 
-    def ask(self) -> None:
-        """Start a round if one is due."""
+    def request(self) -> None:
+        """Start a refit if one is due and none is running."""
         with self._lock:
             if self._busy or self._stopped or self._new < self._every:
                 return
@@ -39,7 +39,7 @@ class Refits:
             process = self._process
         assert process is not None
         assert process.stdin is not None
-        with contextlib.suppress(OSError):  # it has just died: the next round starts it again
+        with contextlib.suppress(OSError):  # the process has just died; the next refit restarts it
             process.stdin.write("\n")
             process.stdin.flush()
 
@@ -57,13 +57,13 @@ class Refits:
         for _ in process.stdout:
             with self._lock:
                 self._busy = False
-            self.ask()
+            self.request()
         process.wait()
         with self._lock:
             self._busy = False
 
     def stop(self) -> None:
-        """End the process."""
+        """Stop the process."""
         with self._lock:
             self._stopped = True
         if self._process is not None:
@@ -73,5 +73,5 @@ class Refits:
             try:
                 self._process.wait(2)
             except subprocess.TimeoutExpired:
-                self._process.kill()  # whatever it was computing can be computed again
+                self._process.kill()  # a refit can be repeated at any time
                 self._process.wait()

@@ -1,0 +1,79 @@
+"""Open a file with the reader for its format."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+from closerthan.files.formats.archives import table_in
+from closerthan.files.formats.arrays import ArrayTable, read_npy
+from closerthan.files.formats.json_array import JsonArrayTable, is_array
+from closerthan.files.formats.jsonlines import JsonLinesTable
+from closerthan.files.formats.opening import NoAnswerError, check_decompressed_size, is_gzipped
+from closerthan.files.formats.parquet import ParquetTable
+from closerthan.files.formats.psiz import PsizTable
+from closerthan.files.formats.second_process import read_arrays
+from closerthan.files.formats.tables import Table
+from closerthan.files.formats.text import TextTable
+
+__all__ = ["FileOptions", "open_table", "suffix_of"]
+
+_PICKLES = (".pkl", ".pickle", ".joblib", ".p")
+_SPREADSHEETS = (".xlsx", ".xls", ".ods")
+
+
+class FileOptions(NamedTuple):
+    """Options about the format of a file; None: detect it.
+
+    Attributes
+    ----------
+    header, delimiter, encoding
+        Format of a text file.
+    variable
+        The array to read from a .npz or .mat file, or the table to read from a .zip archive.
+    """
+
+    header: bool | None = None
+    delimiter: str | None = None
+    encoding: str | None = None
+    variable: str | None = None
+
+
+def suffix_of(path: Path) -> str:
+    """Return the lower-case suffix that indicates a file's format, ignoring .gz.
+
+    Examples
+    --------
+    >>> suffix_of(Path("answers.CSV.gz")), suffix_of(Path("fit.npz"))
+    ('.csv', '.npz')
+    """
+    return (path.with_suffix("") if is_gzipped(path) else path).suffix.lower()
+
+
+def open_table(path: Path, is_column: Callable[[str], bool], options: FileOptions) -> Table:
+    """Open a file as a table; ``is_column`` tells whether a name is that of a column which may be used."""
+    if not path.exists():
+        raise FileNotFoundError(f"there is no file {path}")
+    suffix, variable = suffix_of(path), options.variable
+    if suffix in _PICKLES:
+        raise ValueError(
+            f"{path} is pickled, and pickles are never loaded, as they may run code; save it as .csv or .npz"
+        )
+    if suffix in _SPREADSHEETS:
+        raise ValueError(f"{path} is a spreadsheet; save the sheet as .csv")
+    if path.stat().st_size == 0:
+        raise NoAnswerError(f"{path} is empty: it has no answer")
+    if suffix == ".zip":
+        path, variable = table_in(path, variable), None
+        suffix = suffix_of(path)
+    if suffix in (".npy", ".npz"):
+        return ArrayTable(path, "NumPy", read_npy(path), is_column, variable)
+    if suffix == ".mat":
+        return ArrayTable(path, "MATLAB", read_arrays(path, "MATLAB"), is_column, variable)
+    if suffix in (".hdf5", ".h5"):
+        return PsizTable(path, read_arrays(path, "HDF5"))
+    if suffix in (".parquet", ".pq"):
+        return ParquetTable(path)
+    check_decompressed_size(path)
+    if suffix in (".jsonl", ".ndjson", ".json"):
+        return JsonArrayTable(path) if is_array(path) else JsonLinesTable(path)
+    return TextTable(path, is_column, header=options.header, delimiter=options.delimiter, encoding=options.encoding)

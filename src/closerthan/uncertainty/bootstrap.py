@@ -1,0 +1,78 @@
+"""The bootstrap: resampled answers, by one of three schemes.
+
+"bayesian"
+    Each unit (person, block or answer) gets a random weight from the exponential distribution (Rubin 1981). No unit is
+    dropped, so that no object loses all its answers.
+"multinomial"
+    As many units as there are, drawn with replacement (Efron 1979). Fits without weights are faster, and where objects
+    have many answers none loses all of them.
+"poisson"
+    Each unit counts a Poisson(1) number of times, independently of the others, which approximates the multinomial
+    scheme. Units with count 0 keep a negligible weight. The questions of a running study are chosen by such replicates.
+
+References
+----------
+B. Efron, Bootstrap methods: another look at the jackknife, The Annals of Statistics 1979.
+D. B. Rubin, The Bayesian bootstrap, The Annals of Statistics 1981.
+"""
+
+import numpy as np
+
+from closerthan.comparisons import Comparisons
+
+__all__ = ["SCHEMES", "bootstrap", "bootstrap_scheme"]
+
+SCHEMES = ("bayesian", "multinomial", "poisson")
+# Answers per coordinate from which on they are drawn with replacement: fits take three quarters of the time, and maps
+# spread 3 % more than with weights; with 15 answers per coordinate, 20 %.
+MANY = 50
+NEGLIGIBLE = 1e-9  # weight of a unit that is not drawn
+
+
+def bootstrap_scheme(by: str, n_units: int, n_coordinates: int) -> str:
+    """Return the scheme for replicates of a map: "multinomial" for many answers, otherwise "bayesian".
+
+    Examples
+    --------
+    >>> bootstrap_scheme("answers", 100, 20), bootstrap_scheme("answers", 100_000, 20)
+    ('bayesian', 'multinomial')
+    """
+    return "multinomial" if by == "answers" and n_units >= MANY * n_coordinates else "bayesian"
+
+
+def bootstrap(
+    answers: Comparisons, rng: np.random.Generator, *, by: str = "answers", scheme: str = "bayesian"
+) -> Comparisons:
+    """Return resampled answers.
+
+    Parameters
+    ----------
+    answers
+        The answers; their weights, if they have any, are multiplied by the random ones.
+    rng
+        Source of randomness.
+    by
+        The unit that is resampled: "answers", "blocks" or "people".
+    scheme
+        One of ``SCHEMES``.
+
+    Examples
+    --------
+    >>> answers = Comparisons.from_triplets([[0, 1, 2], [1, 0, 2], [2, 1, 0]])
+    >>> len(bootstrap(answers, np.random.default_rng(0), scheme="multinomial"))
+    3
+    >>> bool((bootstrap(answers, np.random.default_rng(0)).weights > 0).all())
+    True
+    """
+    unit = {"people": answers.people, "blocks": answers.blocks, "answers": answers.answers}[by]
+    n_units = len(answers) if unit is None else int(unit.max()) + 1
+    if scheme == "multinomial":
+        counts = np.bincount(rng.integers(n_units, size=n_units), minlength=n_units)
+        return answers.take(np.repeat(np.arange(len(answers)), counts if unit is None else counts[unit]))
+    if scheme not in SCHEMES:
+        raise ValueError(f"scheme is {scheme!r}; it can be {', '.join(SCHEMES)}")
+    if scheme == "bayesian":
+        weights = rng.exponential(size=n_units)
+    else:
+        weights = np.maximum(rng.poisson(1.0, size=n_units), NEGLIGIBLE)
+    return answers.weighted(weights if unit is None else weights[unit])
