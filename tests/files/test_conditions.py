@@ -1,4 +1,4 @@
-"""closerthan.files: which columns and which rows of a table are read."""
+"""Selection of the columns and rows of a table."""
 
 import os
 
@@ -47,11 +47,11 @@ def test_left_and_right_can_be_chosen_explicitly(written):
 
 @pytest.mark.skipif(DATA is None, reason="CLOSERTHAN_DATA does not point at the data")
 def test_a_table_of_a_real_study_is_read_at_the_first_attempt():
-    done = CliRunner().invoke(app, ["info", f"{DATA}/cfd36_people.csv"], env={"COLUMNS": "200"})
-    assert done.exit_code == 0
-    assert "anchor = head, near = winner, far = loser, participant = worker_id, time = rt, side = Left" in done.stdout
-    assert "39,468 read, 37,234 used, 2,234 dropped (2,234 catch trials)" in done.stdout
-    assert "2,152 of 2,234 were answered correctly; pass --catch keep" in done.stdout
+    result = CliRunner().invoke(app, ["info", f"{DATA}/cfd36_people.csv"], env={"COLUMNS": "200"})
+    assert result.exit_code == 0
+    assert "anchor = head, near = winner, far = loser, participant = worker_id, time = rt, side = Left" in result.stdout
+    assert "39,468 read, 37,234 used, 2,234 dropped (2,234 catch trials)" in result.stdout
+    assert "2,152 of 2,234 were answered correctly; pass --catch keep" in result.stdout
 
 
 # ---- where ----------------------------------------------------------------------------------------------------------
@@ -123,8 +123,8 @@ def test_an_impossible_selection_is_an_error(written, where, problem):
 
 def test_rows_are_selected_on_the_command_line(written):
     path = str(written(STUDY))
-    done = CliRunner().invoke(app, ["info", path, "--where", "block=1,2", "--where", "sampleAlg=random"])
-    assert "7 read, 2 used, 5 dropped (5 excluded by where)" in done.stdout
+    result = CliRunner().invoke(app, ["info", path, "--where", "block=1,2", "--where", "sampleAlg=random"])
+    assert "7 read, 2 used, 5 dropped (5 excluded by where)" in result.stdout
     for wrong in ("block", "=1", "block==1", "block<>1", "block=>1", "block=<1", "block!1", "block~1", "block<", "!=1"):
         refused = CliRunner().invoke(app, ["info", path, "--where", wrong])
         assert refused.exit_code == 2
@@ -146,8 +146,8 @@ def test_rows_are_selected_on_the_command_line(written):
 )
 def test_conditions_on_the_command_line(written, conditions, n_used):
     words = [word for condition in conditions for word in ("--where", condition)]
-    done = CliRunner().invoke(app, ["info", str(written(STUDY)), *words])
-    assert f"7 read, {n_used} used" in done.stdout
+    result = CliRunner().invoke(app, ["info", str(written(STUDY)), *words])
+    assert f"7 read, {n_used} used" in result.stdout
 
 
 def test_empty_cells_are_neither_below_nor_above_a_bound(written):
@@ -187,9 +187,9 @@ def test_a_flag_marks_catch_trials(written, name, yes, no):
 def test_a_validation_column_may_mean_something_else(written):
     rows = ["a,b,c", "b,a,c", "c,a,b", "a,c,b"]
     for header, cells in (
-        ("anchor,near,far,validation", ["1", "0", "0", "0"]),  # nobody is known: a part to test a map by
-        ("anchor,near,far,worker,validation", ["w,1", "w,1", "w,1", "w,0"]),  # most rows
-        ("anchor,near,far,worker,validation", ["w,a", "w,b", "w,a", "w,b"]),  # no flag
+        ("anchor,near,far,validation", ["1", "0", "0", "0"]),  # without people, it marks test answers
+        ("anchor,near,far,worker,validation", ["w,1", "w,1", "w,1", "w,0"]),  # it marks most rows
+        ("anchor,near,far,worker,validation", ["w,a", "w,b", "w,a", "w,b"]),  # not a flag
         ("anchor,near,far,worker,kind", ["w,validation", "w,random", "w,random", "w,random"]),  # real questions
     ):
         text = "\n".join([header, *(f"{row},{cell}" for row, cell in zip(rows, cells, strict=True))]) + "\n"
@@ -210,8 +210,8 @@ def test_the_column_of_catch_trials_can_be_named(written, column):
     answers = read_answers(written(ASKED), columns={"catch": column})
     assert answers.summary.dropped == {"catch_trials": 2}
     assert answers.checks == {"w1": (1, 1), "w2": (1, 0)}
-    done = CliRunner().invoke(app, ["info", str(written(ASKED)), "--column", f"catch={column}"])
-    assert "5 read, 3 used, 2 dropped (2 catch trials)" in done.stdout
+    result = CliRunner().invoke(app, ["info", str(written(ASKED)), "--column", f"catch={column}"])
+    assert "5 read, 3 used, 2 dropped (2 catch trials)" in result.stdout
 
 
 @pytest.mark.parametrize(
@@ -231,10 +231,10 @@ def test_an_invalid_column_of_catch_trials_is_an_error(written, column, problem)
 
 def test_catch_trials_can_be_switched_off(written):
     text = STUDY.replace("d,d", "d,a").replace("c,d,", "c,b,")
-    for kept in (read_answers(written(text), columns={"catch": None}), read_answers(written(text), catch="keep")):
-        assert kept.summary.n_used == 7
-    done = CliRunner().invoke(app, ["info", str(written(text)), "--column", "catch="])
-    assert "7 read, 7 used" in done.stdout
+    for answers in (read_answers(written(text), columns={"catch": None}), read_answers(written(text), catch="keep")):
+        assert answers.summary.n_used == 7
+    result = CliRunner().invoke(app, ["info", str(written(text)), "--column", "catch="])
+    assert "7 read, 7 used" in result.stdout
 
 
 # ---- unmarked checks ----
@@ -275,15 +275,15 @@ def test_catch_trials_of_other_questions_are_counted(written):
     shown = "anchor,shown_1,shown_2,shown_3,chosen,worker,is_catch\na,b,c,d,b,w1,0\na,b,a,c,a,w1,1\nb,b,c,d,c,w2,1\n"
     assert read_answers(written(shown)).checks == {"w1": (1, 1), "w2": (1, 0)}
     sides = "anchor,left,right,winner,worker,is_catch\na,b,c,left,w1,0\nc,a,b,right,w2,0\n"
-    sides += "a,a,c,left,w1,1\na,c,a,left,w2,1\na,c,a,,w2,1\n"  # the last one was not answered
+    sides += "a,a,c,left,w1,1\na,c,a,left,w2,1\na,c,a,,w2,1\n"  # the last question was not answered
     assert read_answers(written(sides)).checks == {"w1": (1, 1), "w2": (1, 0)}
 
 
 @pytest.mark.filterwarnings("ignore:1 of 4 objects occur in no comparison")
 def test_catch_trials_can_be_kept(written):
-    kept = read_answers(written(STUDY), catch="keep", self_pairs="drop")
-    assert kept.summary.dropped == {"self_pairs": 3}
-    assert kept.checks == {}
+    answers = read_answers(written(STUDY), catch="keep", self_pairs="drop")
+    assert answers.summary.dropped == {"self_pairs": 3}
+    assert answers.checks == {}
     chosen = read_answers(written(STUDY.replace("d,d", "d,a").replace("c,d,", "c,b,")), where={"sampleAlg": "check"})
     assert chosen.comparisons.lines.tolist() == [4, 6, 7]
     with pytest.raises(ValueError, match='catch is 1; it must be "drop" or "keep"'):

@@ -1,4 +1,4 @@
-"""closerthan.files: tables inside archives, JSON arrays, and lists inside cells."""
+"""Tables in archives, JSON arrays, and lists in cells."""
 
 import gzip
 import json

@@ -1,4 +1,4 @@
-"""Damaged files: whatever happens to a file, reading it succeeds or is one sentence that names the file."""
+"""Damaged files: reading one either succeeds or gives an error of one sentence that names the file."""
 
 import gzip
 import io
@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import scipy.io
+from rows_by_name import rows_by_name
 
 import closerthan as ct
 from closerthan.files import read_answers, read_map, write_comparisons, write_map
@@ -72,7 +73,7 @@ EXPORTS = {
 
 
 def valid_files(folder: Path) -> list[Path]:
-    """A small file of each format and kind of question."""
+    """Write a small file of each format and kind of question."""
     rng = np.random.default_rng(0)
     rows = np.array([rng.permutation(len(NAMES))[:3] for _ in range(12)])
     more = {"weights": rng.uniform(1, 2, 12), "answers": np.arange(12) // 2, "people": list("ab" * 6)}
@@ -150,7 +151,7 @@ DAMAGES = [flip, overwrite, cut, double, insert, insert, overwrite, reencode]
 
 
 def damaged(path: Path, seed: int) -> Path:
-    """A copy of a file in which something is wrong; of a packed one, inside or outside."""
+    """Write a damaged copy of a file; a compressed file is damaged before or after compression."""
     chance = random.Random(f"{path.name} {seed}")
     inside = path.suffix == ".gz" and chance.random() < 0.5
     content = bytearray(gzip.decompress(path.read_bytes()) if inside else path.read_bytes())
@@ -186,7 +187,7 @@ OPTIONS = {
 
 
 def options_of(path: Path, seed: int) -> dict[str, object]:
-    """Every other file is read with some options."""
+    """Return options for every other file."""
     chance = random.Random(f"options {path.name} {seed}")
     names = chance.sample(sorted(OPTIONS), k=chance.choice([0, 0, 0, 1, 2, 4]))
     return {name: chance.choice(OPTIONS[name]) for name in names}
@@ -285,12 +286,12 @@ def test_a_damaged_matlab_or_hdf5_file_is_read_or_gives_one_sentence(tmp_path, v
     [
         'anchor,near,far\na,b,c\n"a"x,b,c\n',  # after a closing quotation mark
         'anchor,near,far\na,b,c\n"a,"b",c",b\n',  # quotation marks inside a cell
-        'anchor,near,far,note\na,b,c,"\nb,c,a,"\n',  # two cells that begin with one make one cell of two lines
+        'anchor,near,far,note\na,b,c,"\nb,c,a,"\n',  # a cell of two lines
         b"anchor,near,far,note\na,b,c,\xff\nb,c,a,x\n",  # not UTF-8, in a column that is not used
         "anchor near far\na\tb c d\nb a c\n",  # a tab among spaces
         "anchor near far\n a b\nb a c\n",  # a line that begins with a space
-        "anchor,near,far,weight\na,b,c,1_0\nb,c,a,2\n",  # a number for Python alone
-        "anchor,near,far,weight\na,b,c,nan(1)\nb,c,a,2\n",  # a number for pyarrow alone
+        "anchor,near,far,weight\na,b,c,1_0\nb,c,a,2\n",  # a number only for Python
+        "anchor,near,far,weight\na,b,c,nan(1)\nb,c,a,2\n",  # a number only for pyarrow
         "anchor,near,far,weight\na,b,c,1e400\nb,c,a,2\n",
         "anchor,near,far,weight\na,b,c, 3\nb,c,a,+2\n",
         '"anchor\r",near,far\na,b,c\nb,c,a\n',  # a header of two lines
@@ -393,20 +394,19 @@ def test_lists_of_any_length_give_the_same_pairs_as_plain_loops(written, kind):
     rng = np.random.default_rng(1)
     rows, expected = [], []
     for _ in range(5):
-        shown = [f"o{number}" for number in rng.permutation(30)[: rng.integers(10, 20)]]
-        anchor, items, chosen = shown[0], shown[1:], set(shown[2:5])
+        objects = [f"o{number}" for number in rng.permutation(30)[: rng.integers(10, 20)]]
+        anchor, items, chosen = objects[0], objects[1:], set(objects[2:5])
         if kind == "rank":
             pairs = [(near, far) for place, near in enumerate(items) for far in items[place + 1 :]]
         else:
             pairs = [(near, far) for near in items if near in chosen for far in items if far not in chosen]
         expected += [(anchor, *pair) for pair in pairs]
-        cells = [anchor, *items, *[""] * (20 - len(shown)), *(shown[2:5] if kind == "nearest" else [])]
+        cells = [anchor, *items, *[""] * (20 - len(objects)), *(objects[2:5] if kind == "nearest" else [])]
         rows.append(",".join(cells))
     role = "rank" if kind == "rank" else "shown"
     header = ["anchor", *[f"{role}_{place}" for place in range(1, 20)]]
     header += ["chosen_1", "chosen_2", "chosen_3"] if kind == "nearest" else []
-    found = read_answers(written("\n".join([",".join(header), *rows]))).comparisons
-    assert [tuple(found.names[number] for number in row) for row in found.rows] == expected
+    assert rows_by_name(read_answers(written("\n".join([",".join(header), *rows])))) == expected
 
 
 def test_an_object_that_occurs_twice_in_a_long_list_is_an_error(written):
@@ -480,7 +480,7 @@ def test_nulls_in_parquet_are_empty_cells(tmp_path):
     pa = pytest.importorskip("pyarrow")
     parquet = pytest.importorskip("pyarrow.parquet")
     path = tmp_path / "a.parquet"
-    names = [f"o{number}" for number in range(128)]  # one more would not fit into the indices' 8 bits
+    names = [f"o{number}" for number in range(128)]  # one more label would not fit into 8-bit indices
     numbers = pa.array([*range(128), None], pa.int8())
     near = pa.DictionaryArray.from_arrays(numbers, names)
     table = pa.table({"anchor": ["a"] * 129, "near": near, "far": ["z"] * 129})
@@ -508,7 +508,7 @@ def test_parquet_columns_with_dots_equal_names_and_unusual_types(tmp_path):
 
 @pytest.fixture
 def repetitive(tmp_path):
-    """A small Parquet file with many rows that are all alike; one of its columns is to be chosen."""
+    """A function that writes a small Parquet file of many equal rows, with the same text or list in a column."""
     pa, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
 
     def write(note, n_rows: int = 100_000) -> Path:
@@ -524,7 +524,7 @@ def repetitive(tmp_path):
 
 
 def test_a_parquet_file_that_needs_an_implausible_amount_of_memory_is_refused(repetitive, monkeypatch):
-    for note, column in (("x", "anchor"), (["a", "b"], "note")):  # lists are read whether they are used or not
+    for note, column in (("x", "anchor"), (["a", "b"], "note")):  # lists are always read
         path = repetitive(note)
         assert len(read_answers(path).comparisons) == 100_000
         with monkeypatch.context() as patch:
@@ -547,7 +547,7 @@ def test_repeated_long_text_in_a_parquet_file_is_stored_once(repetitive):
     path = repetitive("x" * 1_000_000, 200)
     before = arrow.total_allocated_bytes()
     column = ParquetTable(path)._field(path, 3)
-    assert arrow.total_allocated_bytes() - before < 20_000_000  # 200 MB, were each cell a text of its own
+    assert arrow.total_allocated_bytes() - before < 20_000_000  # 200 MB if each cell were a separate text
     assert len(column) == 200
 
 

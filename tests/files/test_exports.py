@@ -1,4 +1,4 @@
-"""closerthan.files: what Salmon, NEXT, tripletTools, jsPsych and PsychoPy export; made-up files of the same shape."""
+"""Exports of Salmon, NEXT, tripletTools, jsPsych and PsychoPy, imitated by small files of the same shape."""
 
 import json
 import zipfile
@@ -117,17 +117,17 @@ def query(center, left, right, winner, old):
     for label, name in (("center", center), ("left", left), ("right", right)):
         one = {"label": label, "target_id": name}
         targets.append({"label": label, "index": NAMES.index(name), "target": {"target_id": name}} if old else one)
-    made = {"target_indices": targets, "alg_label": "Random", "response_time": 1.5}
-    return made | ({"index_winner": NAMES.index(winner)} if old else {"target_winner": winner})
+    record = {"target_indices": targets, "alg_label": "Random", "response_time": 1.5}
+    return record | ({"index_winner": NAMES.index(winner)} if old else {"target_winner": winner})
 
 
 def next_export(old):
-    asked = [query("ant", "bee", "cat", "bee", old), query("bee", "cat", "ant", "ant", old)]
-    unanswered = {"target_indices": asked[0]["target_indices"]}
+    queries = [query("ant", "bee", "cat", "bee", old), query("bee", "cat", "ant", "ant", old)]
+    unanswered = {"target_indices": queries[0]["target_indices"]}
     return {
         "participant_responses": {
-            "exp1_p1": [asked[0], unanswered],
-            "exp1_p2": [asked[1], query("cat", "bee", "ant", "bee", old)],
+            "exp1_p1": [queries[0], unanswered],
+            "exp1_p2": [queries[1], query("cat", "bee", "ant", "bee", old)],
         },
         "meta": {"code": 200, "status": "OK"},
     }

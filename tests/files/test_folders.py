@@ -1,4 +1,4 @@
-"""closerthan.files: folders with one file per person."""
+"""Folders with one file per person."""
 
 import gzip
 import json
@@ -64,10 +64,10 @@ def test_people_may_have_seen_different_numbers_of_options_or_nothing_at_all(fol
 def test_a_file_without_answers_is_skipped_with_a_note(folder, kind, nothing):
     answers = TRIPLETS if kind == "csv" else [{"anchor": "ant", "near": "bee", "far": "cat"}]
     place = folder(**{f"a_{kind}": nothing, f"b_{kind}": answers, f"c_{kind}": nothing})
-    found = read_answers(place)
-    assert f"2 of 3 files are empty: a.{kind}, c.{kind}" in str(found.summary)
+    answers = read_answers(place)
+    assert f"2 of 3 files are empty: a.{kind}, c.{kind}" in str(answers.summary)
     part = read_part(place, Place(0, 1), SingleProcess())
-    assert part.rows.tolist() == found.comparisons.rows.tolist()
+    assert part.rows.tolist() == answers.comparisons.rows.tolist()
 
 
 def test_a_folder_of_files_without_answers_is_an_error(folder):
@@ -96,8 +96,8 @@ def test_files_without_column_names_are_combined_by_position(folder):
 def test_files_that_closerthan_wrote_agree_about_their_objects(tmp_path):
     rows = np.array([[0, 1, 2], [2, 1, 0]])
     for name, n_objects in (("a", 3), ("b", 5)):
-        made = ct.Comparisons.from_triplets(rows, n_objects=n_objects, unmentioned="ignore")
-        ct.files.write_comparisons(made, tmp_path / f"{name}.npz")
+        comparisons = ct.Comparisons.from_triplets(rows, n_objects=n_objects, unmentioned="ignore")
+        ct.files.write_comparisons(comparisons, tmp_path / f"{name}.npz")
     with pytest.warns(UserWarning, match="occur in no comparison"):
         assert read_answers(tmp_path).comparisons.n_objects == 5
     named = ct.Comparisons.from_triplets(rows, names=["x", "y", "z"])
@@ -137,9 +137,9 @@ def test_a_folder_that_cannot_be_read_is_an_error_that_says_why(folder, files, m
 
 def test_commands_take_a_folder(folder, monkeypatch):
     place = folder(p1_csv=screens(JSPSYCH), p2_csv=screens(JSPSYCH))
-    done = CliRunner().invoke(app, ["info", str(place)])
-    assert done.exit_code == 0, done.output
-    assert "participants 2" in done.output
+    result = CliRunner().invoke(app, ["info", str(place)])
+    assert result.exit_code == 0, result.output
+    assert "participants 2" in result.output
     monkeypatch.chdir(place)
     fitted = CliRunner().invoke(app, ["fit", ".", "--loss", "ste", "--held-out", "0", "--no-report", "-o", "../made"])
     assert fitted.exit_code == 0, fitted.output
@@ -150,7 +150,7 @@ def test_commands_take_a_folder(folder, monkeypatch):
 
 
 def picture_trials(n_objects_of_trials):
-    """Trials of one person: each shows so many pictures, and the first one is chosen."""
+    """Return the trials of one person, with a given number of pictures each, of which the first is chosen."""
     return [
         {
             "anchor": f"face {number}",
@@ -217,7 +217,7 @@ def test_two_pictures_have_no_odd_one(tmp_path):
 
 @pytest.mark.parametrize("first", [0, 1])
 def test_a_choice_may_be_a_place_in_a_list_of_any_length(tmp_path, first):
-    # Nobody chose the last of the longest list: shorter lists tell where counting begins.
+    # The last picture of the longest list was never chosen; shorter lists show where counting begins.
     trials = picture_trials([4, 2, 3, 2])
     places = [1, 1, 0, 0]
     people = {"ann": [{**one, "choice": place + first} for one, place in zip(trials, places, strict=True)]}

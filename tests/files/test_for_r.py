@@ -1,4 +1,4 @@
-"""closerthan.files: comparisons as packages of R read them."""
+"""Comparisons written for packages of R."""
 
 import csv
 
@@ -69,7 +69,7 @@ def test_the_file_for_loe_counts_from_1_and_names_are_written_to_another_file(an
     assert [row["name"] for row in table(tmp_path / "cm-objects.csv")] == list(answers.names)
     assert notes == ["not kept: people, times, sides"]
     again = read_answers(tmp_path / "cm.csv").comparisons
-    assert again.rows.tolist() == [[2, 0, 1, 2], [0, 1, 2, 0], [1, 2, 0, 1]]  # d(l, k) for d(k, l): the same
+    assert again.rows.tolist() == [[2, 0, 1, 2], [0, 1, 2, 0], [1, 2, 0, 1]]  # d(l, k) equals d(k, l)
 
 
 def test_quadruplets_for_loe_are_unchanged(tmp_path):
@@ -89,7 +89,7 @@ def test_another_program_or_suffix_is_an_error(answers, tmp_path, program, name,
 
 def test_the_command_converts_for_r(tmp_path):
     (tmp_path / "a.csv").write_text("anchor,near,far,worker\na,b,c,w1\nb,c,a,w2\n")
-    done = CliRunner().invoke(app, ["convert", str(tmp_path / "a.csv"), str(tmp_path / "cm.csv"), "--for", "loe"])
-    assert done.exit_code == 0
-    assert "note: not kept: people" in done.stderr
+    result = CliRunner().invoke(app, ["convert", str(tmp_path / "a.csv"), str(tmp_path / "cm.csv"), "--for", "loe"])
+    assert result.exit_code == 0
+    assert "note: not kept: people" in result.stderr
     assert (tmp_path / "cm.csv").read_text() == "i,j,k,l\n1,2,1,3\n2,3,2,1\n"

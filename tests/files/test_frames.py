@@ -1,4 +1,4 @@
-"""Tables in memory: the names of their columns are honoured."""
+"""DataFrames and Arrow tables, whose columns are identified by name."""
 
 import numpy as np
 import pandas
@@ -14,7 +14,7 @@ FRAME = pandas.DataFrame(TRIPLETS, columns=["anchor", "near", "far"])
 
 
 class LikePolars:
-    """What is used of a polars DataFrame."""
+    """The part of the interface of a polars DataFrame that is used."""
 
     def __init__(self, frame):
         self._frame, self.columns, self.shape = frame, list(map(str, frame.columns)), frame.shape

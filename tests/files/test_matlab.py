@@ -1,4 +1,4 @@
-"""closerthan.files: MATLAB files that are damaged, or that ask for other files."""
+"""MATLAB files that are damaged or refer to other files."""
 
 import numpy as np
 import pytest
@@ -16,7 +16,7 @@ def path(tmp_path):
 
 def test_a_file_that_crashes_the_reader_is_an_error_of_one_sentence(path):
     content = bytearray(path.read_bytes())
-    content[184] = 0  # the type of the numbers: SciPy 1.17 looks it up beyond the end of its table
+    content[184] = 0  # the type of the numbers, which SciPy 1.17 looks up beyond the end of a table
     path.write_bytes(content)
     with pytest.raises(ValueError, match=r"a\.mat cannot be read as a MATLAB file"):
         read_answers(path)

@@ -42,5 +42,5 @@ def test_embedding_an_array_imports_no_file_readers():
         "import sys, closerthan as ct; ct.embed([[0, 1, 2], [1, 0, 2], [2, 1, 0]], 1, loss='ste', seed=0); "
         "print([name for name in sys.modules if name.startswith('closerthan.files')])"
     )
-    done = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True)
-    assert done.stdout.strip() == "[]"
+    process = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True)
+    assert process.stdout.strip() == "[]"

@@ -1,4 +1,4 @@
-"""Packed text that unpacks to far more than answers do, and lines without end: refused before they fill the memory."""
+"""Compressed text of implausible size and endless lines are refused before they fill the memory."""
 
 import gzip
 import tracemalloc
@@ -23,7 +23,7 @@ def repeated(line, n_bytes):
 
 
 def bomb(line, n_megabytes):
-    """Many members of one megabyte each: gzip's own count of bytes is that of the last one."""
+    """Write many gzip members of one megabyte each; the size that gzip records is only that of the last member."""
     return gzip.compress(repeated(line, MEGABYTE), 6) * n_megabytes
 
 

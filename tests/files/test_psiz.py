@@ -1,4 +1,4 @@
-"""closerthan.files: observations that psiz saved, in HDF5."""
+"""Observations saved by psiz as HDF5."""
 
 import numpy as np
 import pytest
@@ -76,7 +76,7 @@ DATASET = dict.fromkeys(TRIALS) | {
     "class_name": "TrialDataset",
     "psiz_version": "0.8.0",
     "content/class_name": "RankSimilarity",
-    # Two sequences of two trials; the last one fills up.
+    # Two sequences of two trials; the last trial is padding.
     "content/stimulus_set": np.array([[[1, 4, 2, 6, 3], [5, 1, 2, 3, 0]], [[3, 6, 1, 4, 5], [0, 0, 0, 0, 0]]]),
     "content/n_select": np.array([[2, 1], [1, 0]]),
     "outcome/class_name": "SparseCategorical",
@@ -98,7 +98,7 @@ def test_the_outcome_of_a_trial_dataset_determines_the_choice(saved):
     assert answers.comparisons.people is None
     grouped = {**DATASET, "groups/participant": np.array([[[4], [4]], [[9], [0]]])}
     assert read_answers(saved(**grouped)).participants.tolist() == [4] * 7 + [9] * 3
-    unnamed = {**DATASET, "groups": np.zeros((2, 2, 1))}  # as older versions have them
+    unnamed = {**DATASET, "groups": np.zeros((2, 2, 1))}  # as in older versions
     assert len(read_answers(saved(**unnamed)).comparisons) == 10
 
 
@@ -155,8 +155,8 @@ def test_text_and_numbers_are_read_at_the_root_and_in_groups(tmp_path):
         file["class_name"] = "RankObservations"
         file["words"] = ["ant", "bee"]
         file["group/inner"] = [1]
-    found = datasets(tmp_path / "a.h5")
-    assert {name: array.tolist() for name, array in found.items()} == {
+    arrays = datasets(tmp_path / "a.h5")
+    assert {name: array.tolist() for name, array in arrays.items()} == {
         "class_name": "RankObservations",
         "words": ["ant", "bee"],
         "group/inner": [1],

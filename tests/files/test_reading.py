@@ -1,4 +1,4 @@
-"""closerthan.files: reading answers."""
+"""Reading answers from files."""
 
 import gzip
 import json

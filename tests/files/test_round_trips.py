@@ -1,4 +1,4 @@
-"""closerthan.files: what is written is what is read."""
+"""Files that are written and read back."""
 
 import numpy as np
 import pytest
@@ -14,7 +14,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:.*occur in no comparison:UserWar
 quick = settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 NAMES = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=6)
-# What a text file keeps: see the error for the others.
+# Names that a text file preserves; the others are an error.
 PLAIN_NAMES = NAMES.map(str.strip).filter(lambda name: name not in MISSING and "\0" not in name)
 
 
@@ -26,7 +26,7 @@ def _read_matlab_files_here(monkeypatch):
 
 @st.composite
 def comparisons(draw, names):
-    """Any comparisons, of objects with names or without."""
+    """Draw comparisons of objects with or without names."""
     n_objects = draw(st.integers(4, 8))
     called = (
         draw(st.none() | st.lists(names, min_size=n_objects, max_size=n_objects, unique=True))
@@ -50,7 +50,7 @@ def comparisons(draw, names):
         seconds = st.lists(st.just(float("nan")) | st.floats(0, 1e6), min_size=len(rows), max_size=len(rows))
         side = st.lists(st.integers(-1, 1), min_size=len(rows), max_size=len(rows))
         times, sides = draw(st.none() | seconds), draw(st.none() | side)
-        # A column without a single time is one that nobody needs to keep.
+        # A column without any time is not written.
         times = None if times is None or np.isnan(times).all() else times
         sources["trials"] = ct.Trials(times, sides)
     make = ct.Comparisons.from_triplets if width == 3 else ct.Comparisons.from_quadruplets
@@ -67,12 +67,12 @@ def assert_same(one, other):
     assert (one.answers is None) == (other.answers is None)
     if one.answers is not None:
         assert one.answers.tolist() == other.answers.tolist()
-    assert said_by(one) == said_by(other)
+    assert names_of_people(one) == names_of_people(other)
     np.testing.assert_equal(one.times, other.times)
     np.testing.assert_equal(one.sides, other.sides)
 
 
-def said_by(comparisons):
+def names_of_people(comparisons):
     if comparisons.people is None:
         return None
     return [comparisons.person_names[person] for person in comparisons.people]
@@ -147,12 +147,12 @@ def test_a_converted_file_keeps_answers_and_people(tmp_path, kind, form):
     original = ct.files.read_answers(tmp_path / "answers.csv")
     read = original.comparisons
     assert (read.n_answers, read.n_people, read.person_names) == (2, 2, ("ann", "bob"))
-    assert said_by(read) == sorted(said_by(read))
+    assert names_of_people(read) == sorted(names_of_people(read))
     if len(read) == 2:
         assert read.answers is None
     else:
         assert read.answers.tolist() == sorted(read.answers.tolist())
-        assert [said_by(read)[row] for row in np.unique(read.answers, return_index=True)[1]] == ["ann", "bob"]
+        assert [names_of_people(read)[row] for row in np.unique(read.answers, return_index=True)[1]] == ["ann", "bob"]
     write_comparisons(read, tmp_path / f"converted{form}")
     converted = ct.files.read_answers(tmp_path / f"converted{form}", names=read.names)
     assert_same(converted.comparisons, read)
@@ -175,7 +175,7 @@ def test_information_that_cannot_be_written_is_an_error(tmp_path):
 
 
 def test_an_answer_column_groups_rows_into_answers(tmp_path):
-    """A column called answer is what somebody answered; numbers may start again for each participant."""
+    """A column called answer holds the choice, and identifiers may restart for each participant."""
     file = tmp_path / "a.csv"
     file.write_text("anchor,near,far,answer,trial,worker\na,b,c,b,1,x\na,b,d,b,1,x\nb,a,c,a,1,y\nb,a,d,a,,y\n")
     assert ct.read_comparisons(file).answers is None

@@ -1,4 +1,4 @@
-"""closerthan.files: who answered, how quickly, on which side, and on which line of the file."""
+"""Participants, response times, sides, and lines of the file."""
 
 import gzip
 
@@ -34,8 +34,8 @@ def test_the_preferred_name_decides_between_two_columns_of_participants(written)
     ("title", "cells", "seconds"),
     [
         ("rt", ("850", "1200", "430"), [0.85, 1.2, 0.43]),
-        ("rt", ("85", "220", "43"), [0.085, 0.22, 0.043]),  # the median of answers given in a hurry
-        ("rt", ("25", "50", "49"), [25, 50, 49]),  # slow, but nobody answers in 49 ms
+        ("rt", ("85", "220", "43"), [0.085, 0.22, 0.043]),  # hurried answers
+        ("rt", ("25", "50", "49"), [25, 50, 49]),  # slow, but a median of 49 ms is impossible
         ("response_time", ("0.85", "1.2", "0.43"), [0.85, 1.2, 0.43]),
         ("reaction_time_ms", ("5", "12", "43"), [0.005, 0.012, 0.043]),
         ("RT_s", ("50", "120", "43"), [50, 120, 43]),
@@ -72,7 +72,7 @@ def test_plausible_times_keep_the_unit_in_the_column_name(written, name, cells):
 
 
 def test_the_median_time_is_over_answers_and_not_over_comparisons(written):
-    # One slow answer makes ten comparisons, two quick ones make one each.
+    # One slow answer gives ten comparisons, two quick answers give one each.
     text = "anchor,rank_1,rank_2,rank_3,rank_4,rank_5,rt_s\na,b,c,d,e,f,40\nb,a,c,,,,2\nc,a,b,,,,3\n"
     answers = read_answers(written(text))
     assert len(answers.comparisons) == 12
