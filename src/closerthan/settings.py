@@ -310,10 +310,6 @@ class Settings:
         """Return the time limit as a budget that starts at ``began`` (by default, now)."""
         return Budget.of(self.time_limit, began)
 
-    def deadline(self, began: float) -> float:
-        """Return when a fit that began then must end, on the clock of :func:`time.perf_counter`."""
-        return self.budget(began).deadline
-
     @property
     def loss_name(self) -> str | None:
         """What the command line calls the loss; None if it has parameters of its own, or is the user's."""
@@ -384,6 +380,10 @@ class Settings:
     def for_parts(self, budget: Budget) -> Self:
         """Return settings for fits to subsets of the answers: no early stopping, within a budget."""
         return self.replace(validation=None).within(budget)
+
+    def for_refits(self) -> Self:
+        """Return the settings of a fit for further fits: no early stopping, and no limits of the first fit."""
+        return self.replace(n_starts=None, validation=None, time_limit=None)
 
     def trial(self, length: int, *, judged: bool, **changes: Any) -> Self:
         """A fit of so many epochs from one start; ``judged``: by answers that are given with it."""

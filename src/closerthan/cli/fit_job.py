@@ -128,8 +128,8 @@ def _findings(job: FitJob, result: "Result", answers: "Comparisons", budget: Bud
     """Find out how far the map can be trusted, in the time that is left."""
     from closerthan.report.findings import Findings, FindingsRequest
 
-    request = job.request or FindingsRequest()
     fitting = job.fitting.for_parts(budget)
+    request = job.request or FindingsRequest()
     return Findings.of(answers, result, request, settings=fitting.settings, **fitting.run_options(progress))
 
 

@@ -277,7 +277,7 @@ class Fitting:
             raise ParameterError("validation", str(self.validation_file), "here it must be a share, as in 0.1")
 
     def run_options(self, progress: bool | str = False) -> FitOptions:
-        """Return the keyword arguments of a fit that are not settings."""
+        """Return the keyword arguments of a fit that go with ``settings=``."""
         options: FitOptions = {"n_threads": self.n_threads, "progress": progress}
         if self.validation_set is not None:
             options["validation"] = self.validation_set

@@ -143,7 +143,7 @@ class Findings:
             ``result``. The loss is always that of ``result``. A time limit applies to all analyses together.
         """
         if settings is None and result.settings is not None:
-            settings = result.settings.replace(n_starts=1)
+            settings = result.settings.for_refits()
         plan = FitPlan.of(settings, result.embedding.shape[1], {**options, "validation": None})
         # Early stopping would hold out different answers in each fit. The time limit is divided among the analyses.
         base = plan.settings.replace(time_limit=None)
@@ -178,8 +178,7 @@ class Findings:
             if parts["people"] is not None:
                 analyse("groups", "Maps needed", group_people, settings=base)
         if request.enough:
-            starts = options.get("n_starts")
-            analyse("enough", "Enough?", learning_curve, settings=base, **({"n_starts": starts} if starts else {}))
+            analyse("enough", "Enough?", learning_curve, settings=base)
             if parts.get("enough") is not None and parts.get("replicates") is not None:
                 parts["enough"] = parts["enough"].with_replicates(parts["replicates"])
         return cls(parts.get("replicates"), parts["people"], parts.get("groups"), parts.get("enough"), tuple(left_out))

@@ -398,8 +398,7 @@ def learning_curve(
         raise ValueError(f'by is {by!r}; it can be "auto", "answers", "blocks" or "people"')
     by = comparisons.split_unit(by)
     plan = plan_refits(comparisons, n_dims, settings, result, {**options, "by": by})
-    if options.get("n_starts") is None:
-        plan = plan.replace(n_starts=max(plan.settings.random_starts, STARTS))
+    plan = plan.with_default_starts(STARTS)
     group = comparisons.groups(by)
     n_groups = int(group.max()) + 1
     if n_groups < 2 * FEWEST:

@@ -215,9 +215,9 @@ def _assessed(answers: "Answers", fitting: Fitting, budget: Budget, progress: bo
     """Assess the people who gave the answers."""
     from closerthan.people.quality import assess_people
 
-    parts = fitting.for_parts(budget)
+    fitting = fitting.for_parts(budget)
     assessment = assess_people(
-        answers.comparisons, checks=answers.checks, settings=parts.settings, **parts.run_options(progress)
+        answers.comparisons, checks=answers.checks, settings=fitting.settings, **fitting.run_options(progress)
     )
     if assessment.stopped_by == "interrupted":  # without weights, the map would not be the requested one
         raise KeyboardInterrupt

@@ -56,16 +56,13 @@ def people(
     answers = reading.read(file)
     print_summary(answers.summary)
     on_terminal, budget = sys.stderr.isatty(), fitting.settings.budget()
-    assessment = ct.assess_people(
-        answers.comparisons, checks=answers.checks, settings=fitting.settings, **fitting.run_options(on_terminal)
-    )
+    run = fitting.run_options(on_terminal)
+    assessment = ct.assess_people(answers.comparisons, checks=answers.checks, settings=fitting.settings, **run)
     groups, cut = None, ENDED.get(assessment.stopped_by, "")
     if most > 1 and not cut:
-        again = fitting.replace(loss=assessment.loss).within(budget)
+        settings = fitting.settings.replace(loss=assessment.loss).within(budget)
         try:
-            groups = ct.group_people(
-                answers.comparisons, most_groups=most, settings=again.settings, **again.run_options(on_terminal)
-            )
+            groups = ct.group_people(answers.comparisons, most_groups=most, settings=settings, **run)
         except (KeyboardInterrupt, TimeOverError) as early:  # the table is there all the same
             cut = ENDED[ended_by(early)]
         except ValueError as error:  # such as answers that are all about the same objects
