@@ -213,9 +213,9 @@ def _groups_on_map(path: Path, groups: int | None, method: str | None, most: int
     maps = path / "replicates.npz"
     replicates = Replicates.load(maps).maps if maps.exists() else None
     found = clustered(_result_at(path), groups, method=method, maps=replicates, most=most, seed=seed)
-    if replicates is not None and found.together is not None:
+    if replicates is not None and found.co_membership is not None:
         same = (found.labels[:, None] == found.labels) & ~np.eye(len(found.labels), dtype=bool)
-        inside, apart = found.together[same], found.together[found.labels[:, None] != found.labels]
+        inside, apart = found.co_membership[same], found.co_membership[found.labels[:, None] != found.labels]
         shares = [percent(float(part.mean()), digits=0) for part in (inside, apart) if len(part)]
         if len(shares) == 2:
             print_wrapped(
