@@ -140,8 +140,8 @@ def test_a_whole_study_with_touch_on_a_phone(browser, tmp_path):
         assert go_through(browser, act, lambda: browser.tap(".reading .main")) == 7
         assert "DONE" in browser.ask("document.body.innerText")
     assert stored(tmp_path) == 7
-    said = stored(tmp_path, "SELECT group_concat(said) FROM (SELECT DISTINCT said FROM answers ORDER BY said)")
-    assert said == "choice,skip,tie"
+    responses = stored(tmp_path, "SELECT group_concat(said) FROM (SELECT DISTINCT said FROM answers ORDER BY said)")
+    assert responses == "choice,skip,tie"
 
 
 @pytest.mark.parametrize("size", [(1400, 1000), (390, 844), (320, 640)], ids=str)
@@ -324,9 +324,13 @@ def test_no_request_leaves_the_machine(browser, tmp_path):
 
 def moving(folder, form):
     """A study about tiny videos or sounds."""
-    made = {"video": lambda one: video(folder / f"{one}.webm", (25 * one, 90, 200)),
-            "sound": lambda one: sound(folder / f"{one}.wav", 300 + 50 * one)}[form]  # fmt: skip
-    objects = tuple(Stimulus(f"object {one}", f"thing {one}", made(one)) for one in range(5))
+
+    def medium(number):
+        if form == "video":
+            return video(folder / f"{number}.webm", (25 * number, 90, 200))
+        return sound(folder / f"{number}.wav", 300 + 50 * number)
+
+    objects = tuple(Stimulus(f"object {number}", f"thing {number}", medium(number)) for number in range(5))
     return dataclasses.replace(small(folder, number=3, practice=0), objects=objects)
 
 
