@@ -177,12 +177,12 @@ def numbers(n_sets: int) -> str:
     header = ("points", *(f"{n} objects, {per} answers each" for n, per in SHAPES))
     return "\n\n".join(
         [
-            f"Of {continua} continua, **{false}** are said to have clear groups. Where groups are called clear and "
-            f"their number stable, it is right in **{right} of {n_stable}** cases:",
+            f"Of {continua} continua, **{false}** are said to have clear groups. If groups are called clear and "
+            f"their number stable, the number is right in **{right} of {n_stable}** cases:",
             table(header, rows),
-            f"Of {n_sets} sets: true number found / groups called clear / of those whose number is also called "
-            "stable, how many are right. For continua: how many are called clear. Distances between the nearest "
-            "centres in standard deviations of a group; of unequal groups, one has half of the objects.",
+            f"Of {n_sets} sets: number of groups right / groups called clear / number right among those in which it is "
+            "also called stable. For continua: groups called clear. Distances between the nearest centres are in "
+            "standard deviations of a group; one of the unequal groups has half of the objects.",
         ]
     )
 

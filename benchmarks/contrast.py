@@ -103,7 +103,12 @@ def main() -> None:
         rows.append((world.name, percent(counts.differ, digits=0), hits, percent(counts.false, digits=0)))
         print(*rows[-1], sep=" | ", flush=True)
     lines = table(
-        ["two groups", "said to differ", "moved objects that are named", "studies that name one that did not move"],
+        [
+            "two groups",
+            "called different",
+            "moved objects that are named",
+            "studies that name an object that did not move",
+        ],
         rows,
     )
     note = (

@@ -153,7 +153,7 @@ def intervals(n_sets: int, rng: np.random.Generator) -> list[str]:
         print(*rows[-1], sep="  ", flush=True)
     titles = ["size of the third dimension", "people", "true gain, points", "interval contains it", "called better"]
     return [
-        f"The interval of a gain, where a third dimension is weak ({counted(n_sets, 'set')} of 2,000 answers about 25 "
+        f"Intervals for the gain of a weak third dimension ({counted(n_sets, 'set')} of 2,000 answers about 25 "
         "objects each):",
         "",
         table(titles, rows),

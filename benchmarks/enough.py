@@ -196,15 +196,23 @@ def halves() -> str | None:
     if not predictions:
         return None
     n_before, n_covered = (sum(one.covered for one in some) for some in (before(predictions), predictions))
-    titles = ["study", "answers per coordinate", "error of a half", "of all", "said minus true", "held before", "held"]
+    titles = [
+        "study",
+        "answers per coordinate",
+        "error of a half",
+        "of all",
+        "predicted minus true",
+        "covered before",
+        "covered",
+    ]
     return "\n\n".join(
         [
-            "On halves of real studies the interval held the error of the whole study in "
+            "On halves of real studies, the interval contained the error of the whole study in "
             f"**{n_covered} of {len(predictions)}** cases ({n_before} before it was widened), and the prediction was "
             f"within {WITHIN:g} in {within(predictions)}:",
             table(titles, rows),
-            f"{SPLITS} ways to halve each study; the error of the whole is cross-validated. Where answers are few for "
-            "the number of objects and dimensions (music), errors fall faster than a curve through smaller parts "
+            f"{SPLITS} ways to halve each study; the error of the whole is cross-validated. If there are few answers "
+            "for the number of objects and dimensions (music), errors fall faster than a curve through smaller parts "
             "predicts.",
             measured_on("python -m benchmarks.enough"),
         ]
@@ -236,16 +244,17 @@ def main() -> None:
         rows.append([f"{low:,} – {high:,}", *measured(own)])
         predictions += own
     good = sum(abs(one.miss) <= WITHIN for one in predictions)
-    titles = ["answers", "sets", "error now", "with twice as many", "mean miss", f"within {WITHIN:g}", "possible",
+    titles = ["answers", "sets", "error now", "with twice the answers", "mean miss", f"within {WITHIN:g}", "possible",
               "in the interval"]  # fmt: skip
     lines = [
-        f"The error with twice as many answers is predicted to {WITHIN:g} in **{good} of {len(predictions)}** sets:",
+        f"The error with twice the number of answers is predicted to within {WITHIN:g} in "
+        f"**{good} of {len(predictions)}** sets:",
         "",
         table(titles, rows),
         "",
         "20 to 100 objects in 1 to 5 dimensions, seven kinds of noise, at least "
-        f"{FEWEST_PER_COORDINATE} answers per object and dimension, loss auto; judged by {NEW:,} new answers. "
-        "*Possible*: if right and wrong answers were counted and only their noise were unknown.",
+        f"{FEWEST_PER_COORDINATE} answers per object and dimension, loss auto; tested on {NEW:,} new answers. "
+        "*Possible*: the best that can be expected, given the sampling error of the current answers.",
         "",
         measured_on("python -m benchmarks.enough"),
     ]
