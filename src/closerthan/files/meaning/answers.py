@@ -24,7 +24,7 @@ from closerthan.files.maps import is_map
 from closerthan.files.meaning.blocks import find_blocks
 from closerthan.files.meaning.catch_trials import (
     CatchColumn,
-    Checked,
+    CheckCount,
     catch_column,
     catch_columns,
     catch_trials,
@@ -68,7 +68,7 @@ class Answers:
     comparisons: Comparisons
     test: Comparisons | None
     summary: Summary
-    checks: Mapping[str, Checked] = dataclasses.field(default_factory=dict)
+    checks: Mapping[str, CheckCount] = dataclasses.field(default_factory=dict)
 
     @property
     def participants(self) -> NDArray[Any] | None:
@@ -292,7 +292,7 @@ class _Selection(NamedTuple):
     interpretation: Interpretation
     left_out: Mapping[str, int]
     columns: Sequence[int]
-    checks: Mapping[str, Checked]
+    checks: Mapping[str, CheckCount]
 
 
 class _Rows(NamedTuple):
@@ -301,7 +301,7 @@ class _Rows(NamedTuple):
     table: Table
     left_out: Mapping[str, int]
     marks: Sequence[int] = ()
-    checks: Mapping[str, Checked] = {}
+    checks: Mapping[str, CheckCount] = {}
     notes: Sequence[str] = ()
 
 
@@ -372,11 +372,11 @@ def _without_catch_trials(rows: _Rows, layout: Layout, marks: Sequence[int], exp
     )
 
 
-def _without_unmarked_checks(rows: _Rows, is_check: NDArray[np.bool_], checks: Mapping[str, Checked]) -> _Rows:
+def _without_unmarked_checks(rows: _Rows, is_check: NDArray[np.bool_], checks: Mapping[str, CheckCount]) -> _Rows:
     """Leave out rows that are evidently catch trials although no column marks them."""
     n_checks, (n_asked, n_passed) = int(is_check.sum()), total_checks(checks)
     sums = {
-        name: Checked(*np.add(rows.checks.get(name, (0, 0)), checks.get(name, (0, 0))).tolist())
+        name: CheckCount(*np.add(rows.checks.get(name, (0, 0)), checks.get(name, (0, 0))).tolist())
         for name in {**rows.checks, **checks}
     }
     note = (
