@@ -24,7 +24,7 @@ from closerthan.files.maps import is_map
 from closerthan.files.meaning.blocks import find_blocks
 from closerthan.files.meaning.catch_trials import (
     CatchColumn,
-    Checked,
+    CheckCount,
     catch_column,
     catch_columns,
     catch_trials,
@@ -68,7 +68,7 @@ class Answers:
     comparisons: Comparisons
     test: Comparisons | None
     summary: Summary
-    checks: Mapping[str, Checked] = dataclasses.field(default_factory=dict)
+    checks: Mapping[str, CheckCount] = dataclasses.field(default_factory=dict)
 
     @property
     def participants(self) -> NDArray[Any] | None:
@@ -204,10 +204,36 @@ def _several(choice: str | int | Sequence[str | int] | None) -> Sequence[str | i
     return [choice] if isinstance(choice, str | int) else choice
 
 
-def _answers(export: Export, reading: Reading) -> Answers:
-    """Interpret the rows of a table as comparisons."""
-    selection = _select_rows(export, reading)
-    interpretation, n_read = selection.interpretation, export.table.n_rows
+class _Derived(NamedTuple):
+    """The comparisons of a table, and how they were derived from its rows.
+
+    Attributes
+    ----------
+    comparisons
+        All comparisons, including those marked as test.
+    is_test
+        Mask of the comparisons marked as test, or None.
+    layout
+        Layout without columns that turned out to be unusable, and with the column that defines the blocks.
+    numbering
+        Numbering of the objects.
+    dropped
+        Numbers of dropped rows, by reason.
+    n_participants
+        Number of people who are named in the table, or None.
+    """
+
+    comparisons: Comparisons
+    is_test: NDArray[np.bool_] | None
+    layout: Layout
+    numbering: Numbering
+    dropped: Mapping[str, int]
+    n_participants: int | None
+
+
+def _derive(selection: "_Selection", reading: Reading) -> _Derived:
+    """Derive comparisons from the selected rows."""
+    interpretation = selection.interpretation
     table, layout, notes = interpretation.table, interpretation.layout, interpretation.notes
     weights = _weights(interpretation)
     answer_ids = _group_ids(interpretation, "answer")
@@ -248,8 +274,17 @@ def _answers(export: Export, reading: Reading) -> Answers:
         notes += block_notes
         if block_column is not None:
             layout = Layout(layout.form, {**layout.columns, "block": (block_column,)})
-    n_repeated, n_contradictory = repeated_and_contradictory(comparisons)
     is_test = _test_rows(table, layout, comparisons, None if split is None else split[source], notes)
+    return _Derived(comparisons, is_test, layout, numbering, dropped, n_participants)
+
+
+def _answers(export: Export, reading: Reading) -> Answers:
+    """Read the answers of an open table, and summarise them."""
+    selection = _select_rows(export, reading)
+    interpretation = selection.interpretation
+    table, notes = interpretation.table, interpretation.notes
+    comparisons, is_test, layout, numbering, dropped, n_participants = _derive(selection, reading)
+    n_repeated, n_contradictory = repeated_and_contradictory(comparisons)
     used_columns = {*selection.columns, *(place for places in layout.columns.values() for place in places)}
     summary = Summary(
         path=str(table.path),
@@ -260,8 +295,8 @@ def _answers(export: Export, reading: Reading) -> Answers:
         numbering_reason=numbering.reason,
         n_objects=comparisons.n_objects,
         n_mentioned=int(comparisons.mentioned.sum()),
-        n_rows=n_read,
-        n_used=n_used,
+        n_rows=export.table.n_rows,
+        n_used=table.n_rows - sum(dropped.values()),
         n_answers=comparisons.n_answers,
         n_comparisons=len(comparisons),
         n_test=0 if is_test is None else int(is_test.sum()),
@@ -292,7 +327,7 @@ class _Selection(NamedTuple):
     interpretation: Interpretation
     left_out: Mapping[str, int]
     columns: Sequence[int]
-    checks: Mapping[str, Checked]
+    checks: Mapping[str, CheckCount]
 
 
 class _Rows(NamedTuple):
@@ -301,7 +336,7 @@ class _Rows(NamedTuple):
     table: Table
     left_out: Mapping[str, int]
     marks: Sequence[int] = ()
-    checks: Mapping[str, Checked] = {}
+    checks: Mapping[str, CheckCount] = {}
     notes: Sequence[str] = ()
 
 
@@ -372,11 +407,11 @@ def _without_catch_trials(rows: _Rows, layout: Layout, marks: Sequence[int], exp
     )
 
 
-def _without_unmarked_checks(rows: _Rows, is_check: NDArray[np.bool_], checks: Mapping[str, Checked]) -> _Rows:
+def _without_unmarked_checks(rows: _Rows, is_check: NDArray[np.bool_], checks: Mapping[str, CheckCount]) -> _Rows:
     """Leave out rows that are evidently catch trials although no column marks them."""
     n_checks, (n_asked, n_passed) = int(is_check.sum()), total_checks(checks)
     sums = {
-        name: Checked(*np.add(rows.checks.get(name, (0, 0)), checks.get(name, (0, 0))).tolist())
+        name: CheckCount(*np.add(rows.checks.get(name, (0, 0)), checks.get(name, (0, 0))).tolist())
         for name in {**rows.checks, **checks}
     }
     note = (
