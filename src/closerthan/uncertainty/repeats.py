@@ -186,6 +186,7 @@ class _Cells(NamedTuple):
 
     @classmethod
     def of(cls, question: NDArray[np.int32], one_way: NDArray[np.bool_], comparisons: Comparisons) -> "_Cells":
+        assert comparisons.people is not None
         n_people = len(comparisons.person_names or ())
         cell = numbered(question.astype(np.int64) * n_people + comparisons.people)
         ones, others = (np.bincount(cell, kind) for kind in (one_way, ~one_way))
