@@ -375,6 +375,10 @@ class Settings:
         epochs = length if judged else min(self.epochs, length)
         return self.replace(n_starts=1, tolerance=None, validation=GIVEN if judged else None, epochs=epochs, **changes)
 
+    def for_subsets(self) -> Self:
+        """Settings for fits to subsets of the answers: one start, no early stopping, no time limit of their own."""
+        return self.replace(n_starts=1, validation=None, time_limit=None)
+
     def replicate(self, epochs: int) -> Self:
         """The same fit to all of other answers: one start, and nothing held out to end it before so many epochs."""
         return self.replace(n_starts=1, validation=None, by="answers", epochs=epochs, seed=None)

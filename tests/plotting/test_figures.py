@@ -543,7 +543,7 @@ def test_the_matrix_of_people_says_how_many_it_shows_and_light_means_a_high_erro
         matrix = np.array([[0.0, 0.5, 0.5], [0.5, 0.0, 0.5], [0.5, 0.5, 0.0]])
         everybody = dict.fromkeys(map(str, range(n_people)), 0)
         return plotting.people_matrix_figure(
-            SimpleNamespace(n_groups=1, group=everybody, shown=("0", "1", "2"), matrix=matrix)
+            SimpleNamespace(n_groups=1, group=everybody, matrix_people=("0", "1", "2"), matrix=matrix)
         )
 
     ax = figure_of(7).axes[0]

@@ -131,7 +131,7 @@ class Findings:
             ``result``. The loss is always that of ``result``. A time limit is that of all parts together.
         """
         if settings is None and result.settings is not None:
-            settings = result.settings.replace(n_starts=1)
+            settings = result.settings.for_subsets()
         plan = FitPlan.of(settings, result.embedding.shape[1], {**options, "validation": None})
         # Early stopping would hold out other answers in each fit, and the time is shared.
         base = plan.settings.replace(time_limit=None)
@@ -166,8 +166,7 @@ class Findings:
             if parts["people"] is not None:
                 analyse("groups", "Maps needed", group_people, settings=base)
         if request.enough:
-            starts = options.get("n_starts")
-            analyse("enough", "Enough?", learning_curve, settings=base, **({"n_starts": starts} if starts else {}))
+            analyse("enough", "Enough?", learning_curve, settings=base)
             if parts.get("enough") is not None and parts.get("replicates") is not None:
                 parts["enough"] = parts["enough"].with_replicates(parts["replicates"])
         return cls(parts.get("replicates"), parts["people"], parts.get("groups"), parts.get("enough"), tuple(left_out))

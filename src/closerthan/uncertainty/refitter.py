@@ -87,7 +87,7 @@ def plan_refits(
     if n_dims not in (None, n_columns):
         raise ValueError(f"n_dims is {n_dims}, but the map of result has {n_columns} dimensions; leave n_dims out")
     if settings is None and result.settings is not None:
-        settings = result.settings.replace(n_starts=1, validation=None, time_limit=None)
+        settings = result.settings.for_subsets()
     return FitPlan.of(settings, n_columns, {**options, "loss": result.loss})
 
 
@@ -127,7 +127,7 @@ class Refitter:
             seed = int(np.random.default_rng().integers(LARGEST_SEED))
         if result is None and plan.settings.is_auto:
             result = dataclasses.replace(plan, device=device).fit(answers)
-        settings = plan.settings.replace(n_starts=plan.settings.random_starts)
+        settings = plan.settings.with_starts(plan.settings.random_starts)
         if result is not None:
             settings = settings.replace(loss=result.loss)
             if result.candidates:  # the kernels of losses that raced are compiled already
