@@ -341,6 +341,7 @@ OTHERS = (
     "evaluate/advice.py",  # tells users what to try
     "theory.py",  # counts epochs of the theorems
     "objects/views.py", "cli/commands/views.py",  # n_starts of embed_views
+    "uncertainty/learning_curve.py",  # has two starts unless n_starts says otherwise
     "files/formats/second_process.py", "objective/streaming/shuffling.py",  # patience and windows of other things
     "collect/choosing/judging.py",
 )  # fmt: skip

@@ -474,6 +474,24 @@ def test_the_end_of_the_time_keeps_the_rounds_that_are_done(monkeypatch):
     assert "the time limit was reached after 1 of 6 rounds" in found.sentences[-1]
 
 
+@pytest.mark.parametrize("analyse", [ct.assess_people, ct.group_people, ct.learning_curve])
+def test_a_given_fit_is_not_repeated_and_changes_nothing(analyse):
+    answers = answered(6, 60, careless=(2,))
+    result = ct.embed(answers, loss="soe", seed=0)
+
+    def numbers(found):
+        return [value for name, value in sorted(vars(found).items()) if isinstance(value, float | np.ndarray)]
+
+    for one, other in zip(numbers(analyse(answers, result=result)), numbers(analyse(answers, **QUICK)), strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+def test_the_loss_of_a_given_fit_is_used():
+    answers = answered(6, 60)
+    result = ct.embed(answers, loss="ckl", seed=0)
+    assert type(ct.assess_people(answers, result=result, rounds=1).loss) is type(result.loss)
+
+
 def test_settings_of_a_single_fit_are_refused():
     with pytest.raises(TypeError, match="unknown keyword argument 'checkpoint'"):
         ct.assess_people(answered(3, 30), checkpoint="x.npz", **QUICK)

@@ -104,7 +104,7 @@ def test_simulated_answers_are_lapses_as_often_as_the_committee_says(found):
     lapsing = Calibration(slope=5.0, lapse=0.2)
     committee = dataclasses.replace(found.committee, calibration=lapsing)
     expected = committee.probability(ANSWERS, found.result.loss)
-    drawn_with = resampling._probability_on_map(found.result, ANSWERS, committee)
+    drawn_with = resampling.probability_on_map(found.result, ANSWERS, committee)
     clear = expected > np.quantile(expected, 0.7)
     assert drawn_with.max() <= 0.9
     np.testing.assert_allclose(drawn_with[clear], expected[clear], atol=0.02)
@@ -153,15 +153,29 @@ def test_answers_about_other_objects_are_an_error(found):
         found.probability([[0, 1, 15]])
 
 
-def test_the_losses_race_once_and_replicates_use_the_winner(monkeypatch):
-    from closerthan.fit import loss_race
-
-    races = []
-    race = loss_race.race
-    monkeypatch.setattr(loss_race, "race", lambda *args: races.append(1) or race(*args))
+def test_the_losses_race_once_and_replicates_use_the_winner():
     found = ct.replicate(ANSWERS, n_replicates=3, seed=0)
-    assert len(races) == 1
     assert found.result.loss_name == found.result.candidates[0].loss
+    again = ct.replicate(ANSWERS, n_replicates=3, seed=0, result=found.result)
+    assert (again.maps == found.maps).all()
+
+
+def test_a_given_fit_is_used_and_its_settings_are_those_of_the_replicates(found):
+    again = ct.replicate(ANSWERS, n_replicates=30, result=found.result)
+    assert again.result is found.result
+    assert (again.maps == found.maps).all()
+
+
+@pytest.mark.parametrize("settings", [None, ct.settings.Settings(loss="ste", epochs=20)])
+def test_settings_and_options_say_the_same(settings):
+    one = ct.replicate(ANSWERS, n_replicates=3, settings=ct.settings.Settings(loss="ste", epochs=20))
+    other = ct.replicate(ANSWERS, n_replicates=3, settings=settings, loss="ste", epochs=20)
+    assert (one.maps == other.maps).all()
+
+
+def test_a_fit_in_other_dimensions_is_refused(found):
+    with pytest.raises(ValueError, match="n_dims is 3, but the map of result has 2 dimensions; leave n_dims out"):
+        ct.replicate(ANSWERS, 3, result=found.result)
 
 
 def test_early_stopping_holds_nothing_out_of_a_replicate():

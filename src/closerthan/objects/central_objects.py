@@ -21,10 +21,12 @@ from closerthan.checks import checked
 from closerthan.comparisons import Comparisons, pairs_of
 from closerthan.comparisons.grouping import numbered, questions
 from closerthan.metrics import NORMAL_95, share_standard_error
+from closerthan.wording import html_table
 
 __all__ = ["MEASURES", "Centrality", "centrality"]
 
 MEASURES = ("lens depth", "nearness")
+MOST_ROWS = 20  # objects in the table of a notebook
 OUTLYING = -0.85  # largest nearness of outliers; the lowest of 50 normal points exceeds it in seven of eight samples
 
 
@@ -90,6 +92,14 @@ class Centrality:
 
     def __repr__(self) -> str:
         return f"Centrality({len(self.scores):,} objects by {self.measure}, {self.in_words})"
+
+    def _repr_html_(self) -> str:
+        ranking = self.ranking.tolist()
+        rows = [
+            (self.called(one), f"{self.scores[one]:.3f}", f"{self.standard_errors[one]:.3f}")
+            for one in ranking[:MOST_ROWS]
+        ]
+        return html_table(repr(self), ("object", self.measure, "standard error"), rows, len(ranking))
 
     @property
     def in_words(self) -> str:

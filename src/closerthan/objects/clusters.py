@@ -21,10 +21,11 @@ from closerthan.result import Result
 from closerthan.saving import whole_file
 from closerthan.settings import FitOptions, Settings, lists_options
 from closerthan.uncertainty.refitter import Refitter, plan_refits
-from closerthan.wording import counted, percent
+from closerthan.wording import counted, html_table, percent
 
 __all__ = ["Clustering", "cluster"]
 
+MOST_NAMED = 10  # objects of each group in the table of a notebook
 METHODS = ("average", "ward", "spectral", "comparisons")
 LOSS = "ste"  # default loss of the maps on which the number of groups is found
 MOST = 8  # default of the largest number of groups
@@ -98,6 +99,14 @@ class Clustering:
 
     def __repr__(self) -> str:
         return f"Clustering({len(self.labels):,} objects in {counted(self.n_clusters, 'group')}, {self.in_words})"
+
+    def _repr_html_(self) -> str:
+        sizes = np.bincount(self.labels)
+        rows = [
+            (str(number + 1), f"{sizes[number]:,}", ", ".join(names[:MOST_NAMED]) + ", ..." * (len(names) > MOST_NAMED))
+            for number, names in enumerate(self.groups)
+        ]
+        return html_table(repr(self), ("group", "size", "objects"), rows)
 
     @property
     def in_words(self) -> str:

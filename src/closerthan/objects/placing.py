@@ -27,13 +27,14 @@ from closerthan.objects.new_answers import NewAnswers, about_new_objects
 from closerthan.objects.prior import Prior
 from closerthan.registry import Own
 from closerthan.result import Result
-from closerthan.wording import counted
+from closerthan.wording import counted, html_table, percent_if_known
 
 __all__ = ["Placement", "place"]
 
 MOST_CANDIDATES = 300  # positions of known objects that are tried as initial positions
 MOST_STEPS = 100  # of one minimisation, which usually takes about ten
 STRETCH = 0.2  # step of the finite differences for the curvature, relative to the size of the map
+MOST_ROWS = 20  # objects in the table of a notebook
 STARTS = 3  # best candidates from which the minimisation starts
 
 
@@ -76,6 +77,16 @@ class Placement:
     def standard_errors(self) -> Array:
         """Of each coordinate."""
         return np.sqrt(np.diagonal(self.covariances, axis1=1, axis2=2))
+
+    def _repr_html_(self) -> str:
+        first = len(self.known)
+        names = self.names or [str(first + number) for number in range(len(self.places))]
+        rows = [
+            (name, f"{number:,}", percent_if_known(error), ", ".join(f"{x:.3g}" for x in place))
+            for name, number, error, place in zip(names, self.n_comparisons, self.errors, self.places, strict=True)
+        ]
+        titles = ("object", "comparisons", "wrong", "position")
+        return html_table(repr(self), titles, rows[:MOST_ROWS], len(rows))
 
     @property
     def embedding(self) -> Array:

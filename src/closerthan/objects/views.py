@@ -30,7 +30,7 @@ from closerthan.objects.mixture import Mixture
 from closerthan.settings import ENDED, Budget, FitOptions, Settings, TimeOverError, lists_options
 from closerthan.wording import counted, percent
 
-__all__ = ["Views", "embed_views"]
+__all__ = ["Views", "embed_views", "is_better"]
 
 FEW_GUESSES = 0.01  # initial fraction of guesses
 START_SIZE = 0.1
@@ -371,13 +371,13 @@ def _search(fits: _MixtureFits, n_dims: int, most: int) -> Views:
         for number in range(2, most + 1):
             part, scores = fits.held_out(Shape(number, n_dims))
             held_out[number] = float(scores.mean())
-            if not _is_better(scores, before):
+            if not is_better(scores, before):
                 break
             largest = fits.answers.n_objects - 1
             for shape in (Shape(number - 1, min(n_dims + 1, largest)), Shape(1, min(number * n_dims, largest))):
                 if shape not in rivals and shape.n_dims > n_dims:
                     rivals[shape] = fits.held_out(shape)[1]
-            as_good = next((shape for shape, their in rivals.items() if not _is_better(scores, their)), None)
+            as_good = next((shape for shape, their in rivals.items() if not is_better(scores, their)), None)
             before = scores
             if as_good is None:
                 chosen, best, rival = number, part, None
@@ -393,7 +393,7 @@ def _search(fits: _MixtureFits, n_dims: int, most: int) -> Views:
     return replace(views, held_out=held_out, rivals=means, rival=rival)
 
 
-def _is_better(scores: Array, before: Array) -> bool:
+def is_better(scores: Array, before: Array) -> bool:
     """Return True if held-out log likelihoods are significantly higher, by more than two copies of one map achieve."""
     gain = scores - before
     return bool(gain.mean() - SURE * gain.std() / np.sqrt(len(gain)) > LEAST_GAIN)
