@@ -295,7 +295,33 @@ def test_names_keep_their_objects():
 
 
 def test_there_is_no_transform_as_rows_of_the_map_are_objects():
-    assert not any(hasattr(ct.OrdinalEmbedding, name) for name in ("transform", "fit_transform", "set_output"))
+    assert not hasattr(ct.OrdinalEmbedding, "transform")
+
+
+def test_fit_transform_returns_one_row_per_object():
+    model = ct.OrdinalEmbedding(n_components=2, loss="ste", random_state=0)
+    x = model.fit_transform([["a", "b", "c"], ["c", "b", "a"], ["d", "a", "c"]])
+    assert x.shape == (4, 2)
+    assert (x == model.embedding_).all()
+
+
+def test_fit_transform_returns_a_frame_of_objects_after_set_output():
+    model = clone(ct.OrdinalEmbedding(loss="ste", random_state=0).set_output(transform="pandas"))
+    frame = model.fit_transform([["a", "b", "c"], ["c", "b", "a"], ["d", "a", "c"]])
+    assert frame.index.tolist() == ["a", "b", "c", "d"]
+    assert frame.columns.tolist() == ["ordinalembedding0", "ordinalembedding1"]
+    with pytest.raises(ValueError, match="transform is 'csv'; it can be"):
+        model.set_output(transform="csv")
+
+
+def test_probabilities_are_those_of_the_result(problem):
+    model = ct.OrdinalEmbedding(loss="ste", random_state=0).fit(problem.train)
+    probability = model.predict_proba(problem.test)
+    assert probability[:, 1].tolist() == model.result_.probability(problem.test).tolist()
+    assert probability.sum(axis=1) == pytest.approx(np.ones(len(problem.test)))
+    assert (model.classes_[probability.argmax(axis=1)] == model.predict(problem.test)).all()
+    with pytest.raises(ValueError, match="soe has no probabilities"):
+        ct.OrdinalEmbedding(loss="soe", random_state=0).fit(problem.train).predict_proba(problem.test)
 
 
 def test_it_ends_a_pipeline_and_takes_weights():

@@ -12,17 +12,34 @@ from typing import Any
 
 __version__ = "0.1.0"
 
-# Public name -> the module that it lives in; each is imported when first used, so that `import closerthan` is light.
+# Module of each public name. It is imported when the name is first used, so that `import closerthan` is fast.
 _MODULES = {
     "AnswerKFold": "evaluate.splitter",
+    "Calibration": "calibration",
+    "Centrality": "objects",
+    "Clustering": "objects",
     "ComparisonClassifier": "objects.classification",
     "Comparisons": "comparisons",
+    "DimsChoice": "evaluate.dims",
+    "Gain": "evaluate.cross_validation",
+    "HeldOutError": "evaluate.held_out",
     "History": "history",
+    "LabelScores": "objects.classification",
+    "LearningCurve": "uncertainty.learning_curve",
     "Loss": "losses",
+    "LossComparison": "evaluate.losses",
+    "MapDifference": "uncertainty.map_difference",
     "OrdinalEmbedding": "estimator",
+    "ParameterError": "checks",
+    "PeopleAssessment": "people.quality",
+    "PeopleGroups": "people.groups",
+    "Placement": "objects",
     "Replicates": "uncertainty.replicates",
     "Result": "result",
+    "Scores": "evaluate.cross_validation",
+    "Settings": "settings",
     "Trials": "comparisons",
+    "Views": "objects",
     "advice": "evaluate.advice",
     "assess_people": "people.quality",
     "centrality": "objects",
@@ -48,7 +65,7 @@ _MODULES = {
     "write_report": "report",
 }
 
-# Families of things, each in a module of its own: ct.losses.STE, ct.solvers.SVRG, ct.metrics.procrustes, ...
+# Public modules, such as ct.losses with ct.losses.STE.
 _SUBPACKAGES = (
     "datasets",
     "files",
@@ -70,10 +87,10 @@ def __getattr__(name: str) -> Any:
         return importlib.import_module(f"closerthan.{name}")
     if name not in _MODULES:
         raise AttributeError(f"module 'closerthan' has no attribute {name!r}")
-    found = getattr(importlib.import_module(f"closerthan.{_MODULES[name]}"), name)
-    globals()[name] = found
-    return found
+    value = getattr(importlib.import_module(f"closerthan.{_MODULES[name]}"), name)
+    globals()[name] = value
+    return value
 
 
 def __dir__() -> list[str]:
-    return sorted([*globals(), *__all__])
+    return sorted(__all__)

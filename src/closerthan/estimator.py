@@ -1,5 +1,6 @@
-"""OrdinalEmbedding: scikit-learn's face on :func:`closerthan.embed`."""
+"""OrdinalEmbedding: :func:`closerthan.embed` as a scikit-learn estimator."""
 
+import importlib
 from collections.abc import Sequence
 from numbers import Integral
 from typing import Any, Literal, Self, cast
@@ -37,37 +38,39 @@ class OrdinalEmbedding(BaseEstimator):  # type: ignore[misc]
     (i, j, l, k), "i and j are closer than l and k", of object numbers from 0 or of object names. Its label y is
     +1 or True if it holds as written, -1 or False if it is reversed.
 
-    What is learnt is a place for each object: ``embedding_`` has one row an *object*, not one a sample, so there is no
-    ``transform``. ``predict``, ``decision_function`` and ``score`` look at comparisons.
+    The model is a position for each object: ``embedding_``, which ``fit_transform`` returns, has one row per *object*,
+    not one per sample, so there is no ``transform``. ``predict``, ``predict_proba``, ``decision_function`` and
+    ``score`` take comparisons.
 
     Parameters
     ----------
     n_components
-        Dimensions of the map.
+        Number of dimensions of the map.
     loss, solver, validation, patience, window, by, time_limit, callback, device
         As in :func:`closerthan.embed`.
     init
-        The first map, (n_objects, n_components); None: drawn at random.
+        The first map, of shape (n_objects, n_components). None draws it at random.
     n_init
-        Random starts, of which the best is kept. None: one, or two with ``loss="auto"``.
+        Number of random starts, of which the best is kept. None means one, or two with ``loss="auto"``.
     max_iter
-        The most epochs to run.
+        Maximum number of epochs.
     tol
-        The fit ends when three epochs lower the objective by less than this share of all that the map has gained; None:
-        never.
+        The fit stops when three epochs lower the objective by less than this fraction of the total decrease so far.
+        None disables this rule.
     random_state
-        A number gives the same map each time, to the bit, and the same as ``embed(seed=...)``.
+        With a whole number, the map is the same each time, bit for bit, and the same as that of ``embed(seed=...)``.
     n_jobs
-        Threads to use; None or -1: one a core. It makes no difference to the map.
+        Number of threads. None and -1 mean one per core. It does not change the map.
     verbose
-        Show a progress bar.
+        Whether to show a progress bar.
     n_objects
-        Number of objects; None: the largest number in X, plus 1. Give it when a part of the data may lack some
-        objects, as in cross-validation: objects that no comparison of the part mentions stay where they started (a
-        warning says so), and ``predict`` still answers for them, by chance. Without it, an object beyond those that
-        ``fit`` saw is an error.
+        Number of objects. None means the largest number in X, plus 1. Pass it if a part of the data may lack some
+        objects, as in cross-validation: objects that no comparison of the part mentions stay at their random start,
+        with a warning, and ``predict`` is then a guess for them. Without it, an object that ``fit`` did not see is an
+        error.
     names
-        The objects' names in the order of their numbers; None: if X holds names, all that occur, in alphabetical order.
+        Names of the objects in the order of their numbers. None means all names that occur in X, if it holds names, in
+        alphabetical order.
     ties, self_pairs
         What ``fit`` and ``score`` do with rows labelled 0 and with rows that compare an object with itself: "error" or
         "drop".
@@ -75,19 +78,21 @@ class OrdinalEmbedding(BaseEstimator):  # type: ignore[misc]
     Attributes
     ----------
     embedding_
-        The map, one row an object: ``(n_objects_, n_components)``.
+        The map, of shape ``(n_objects_, n_components)``.
     result_, history_
         The :class:`Result` of the fit, and its :class:`History`.
     loss_
-        The loss with all its parameters filled in.
+        The loss with the values of all its parameters.
     n_objects_, names_
-        How many objects there are, and their names, or None.
+        Number of objects, and their names or None.
     n_iter_
-        Epochs that were run.
+        Number of epochs.
+    classes_
+        The labels of ``predict`` and of the columns of ``predict_proba``: -1 (reversed) and +1 (as written).
     dropped_
-        How many rows ``fit`` left out because it was asked to, by reason.
+        Number of rows that ``fit`` dropped, by reason.
     n_features_in_, feature_names_in_
-        3 or 4 columns, and their names if X was a DataFrame.
+        Number of columns of X, 3 or 4, and their names if X was a DataFrame.
 
     Examples
     --------
@@ -107,6 +112,7 @@ class OrdinalEmbedding(BaseEstimator):  # type: ignore[misc]
     n_objects_: int
     names_: tuple[str, ...] | None
     n_iter_: int
+    classes_: NDArray[np.int64]
     dropped_: dict[str, int]
 
     def __init__(
@@ -157,16 +163,16 @@ class OrdinalEmbedding(BaseEstimator):  # type: ignore[misc]
         self.self_pairs = self_pairs
 
     def fit(self, X: Any, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None) -> Self:
-        """Find the map.
+        """Fit the map.
 
         Parameters
         ----------
         X
             (m, 3) or (m, 4) array, list or DataFrame, or :class:`Comparisons`.
         y
-            Labels; None: all rows hold as written.
+            Labels. None means that all rows hold as written.
         sample_weight
-            Non-negative numbers, one a row.
+            Non-negative weights, one per row.
 
         Examples
         --------
@@ -198,11 +204,46 @@ class OrdinalEmbedding(BaseEstimator):  # type: ignore[misc]
         self.n_objects_ = comparisons.n_objects
         self.names_ = comparisons.names
         self.n_iter_ = result.history[-1].epoch
+        self.classes_ = np.array([-1, 1])
         self.dropped_ = dict(comparisons.dropped)
         return self
 
+    def fit_transform(self, X: Any, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None) -> Any:
+        """Fit the map and return it: one row per *object*, not one per row of X.
+
+        After ``set_output(transform="pandas")`` it is a DataFrame whose index holds the names of the objects.
+
+        Examples
+        --------
+        >>> OrdinalEmbedding(n_components=1, random_state=0).fit_transform([[0, 1, 2], [2, 1, 0]]).shape
+        (3, 1)
+        """
+        x = self.fit(X, y, sample_weight).embedding_
+        kind = getattr(self, "_sklearn_output_config", {}).get("transform", get_config()["transform_output"])
+        if kind == "pandas":
+            frame = self.result_.to_frame()
+            frame.columns = self.get_feature_names_out()
+            return frame
+        if kind == "polars":
+            polars = importlib.import_module("polars")
+            return polars.DataFrame(x, schema=self.get_feature_names_out().tolist(), orient="row")
+        return x
+
+    def set_output(self, *, transform: Literal["default", "pandas", "polars"] | None = None) -> Self:
+        """Choose what :meth:`fit_transform` returns: an array ("default") or a DataFrame; None changes nothing."""
+        if transform is not None:
+            if transform not in ("default", "pandas", "polars"):
+                raise ParameterError("transform", transform, 'it can be "default", "pandas" or "polars"')
+            self._sklearn_output_config = {"transform": transform}
+        return self
+
+    def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:  # noqa: ARG002
+        """Return names of the dimensions: "ordinalembedding0", "ordinalembedding1" and so on."""
+        check_is_fitted(self)
+        return np.array([f"ordinalembedding{number}" for number in range(self.embedding_.shape[1])], dtype=object)
+
     def decision_function(self, X: Any) -> Array:
-        """Squared distance of the far pair minus that of the near pair: positive where a row holds as written.
+        """Return the squared distance of the far pair minus that of the near pair: positive if a row holds as written.
 
         Examples
         --------
@@ -213,7 +254,7 @@ class OrdinalEmbedding(BaseEstimator):  # type: ignore[misc]
         return margins(self._known(X), self.embedding_)
 
     def predict(self, X: Any) -> NDArray[np.int64]:
-        """+1 for rows that hold on the map as written, -1 for the others.
+        """Return +1 for rows that hold on the map as written, and -1 for the others.
 
         Examples
         --------
@@ -223,10 +264,27 @@ class OrdinalEmbedding(BaseEstimator):  # type: ignore[misc]
         """
         return np.where(self.decision_function(X) > 0, 1, -1)
 
-    def score(self, X: Any, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None) -> float:
-        """The share (by weight) of comparisons that the map gets right: 1 minus the triplet error.
+    def predict_proba(self, X: Any) -> Array:
+        """Return the probability of each label, -1 and +1 (``classes_``), for each row.
 
-        That is the accuracy of ``predict``, but that a row whose two distances are exactly equal never counts as right.
+        Probabilities are calibrated if ``result_.calibration`` is set (see :func:`closerthan.held_out_error`).
+        Otherwise they are those of the loss: ste, tste and ckl model probabilities, which are overconfident if answers
+        are few, and gnmds and soe have none, which is an error.
+
+        Examples
+        --------
+        >>> model = OrdinalEmbedding(n_components=1, loss="ste", random_state=0).fit([[0, 1, 2], [2, 1, 0]])
+        >>> model.classes_, bool(model.predict_proba([[0, 1, 2]])[0, 1] > 0.5)
+        (array([-1,  1]), True)
+        """
+        known = self._known(X)
+        holds = self.result_.probability(known)
+        return np.column_stack([1 - holds, holds])
+
+    def score(self, X: Any, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None) -> float:
+        """Return the fraction (by weight) of comparisons that the map gets right: 1 minus the triplet error.
+
+        It is the accuracy of ``predict``, except that a row whose two distances are equal never counts as right.
 
         Examples
         --------
@@ -238,9 +296,9 @@ class OrdinalEmbedding(BaseEstimator):  # type: ignore[misc]
         return 1.0 - triplet_error(known, self.embedding_)
 
     def _repr_html_(self) -> str:
-        """In a notebook: the parameters, as scikit-learn shows them, and the result once there is one."""
-        shown: str = estimator_html_repr(self)
-        return shown + (self.result_._repr_html_() if hasattr(self, "result_") else "")
+        """Return the parameters, as scikit-learn shows them, and the result if there is one, for a notebook."""
+        diagram: str = estimator_html_repr(self)
+        return diagram + (self.result_._repr_html_() if hasattr(self, "result_") else "")
 
     def _repr_mimebundle_(self, **_: Any) -> dict[str, str]:
         plain = {"text/plain": repr(self)}
@@ -273,7 +331,7 @@ class OrdinalEmbedding(BaseEstimator):  # type: ignore[misc]
         )
 
     def _known(self, X: Any, y: ArrayLike | None = None, weights: ArrayLike | None = None, **drops: Any) -> Comparisons:
-        """Comparisons of objects that are on the map."""
+        """Return comparisons of objects that are on the map; raise an error if there are others."""
         check_is_fitted(self)
         if isinstance(X, Comparisons):
             comparisons = Comparisons.of(X, y, weights=weights)
@@ -293,7 +351,7 @@ class OrdinalEmbedding(BaseEstimator):  # type: ignore[misc]
         return comparisons
 
     def _table(self, X: Any, reset: bool) -> NDArray[Any]:
-        # What is wrong with a cell is for Comparisons to say: it names the row and the way out.
+        # Cells are checked by Comparisons, whose errors name the row and the way out.
         if isinstance(X, list | tuple):
             X = _listed(X)
         refuse_masked(X)
@@ -306,7 +364,7 @@ class OrdinalEmbedding(BaseEstimator):  # type: ignore[misc]
             )
         if table.dtype.kind in "if" and (table < 0).any():
             row = int(np.argmax((table < 0).any(axis=1)))
-            # scikit-learn looks for these first words.
+            # scikit-learn's checks expect these first words.
             raise ValueError(
                 f"Negative values in data: row {row}: object {table[row].min()}; objects are numbered from 0"
             )
@@ -327,7 +385,7 @@ def _listed(rows: Sequence[Any]) -> NDArray[Any]:
     except ValueError:
         row = next(row for row, cells in enumerate(rows) if np.shape(cells) != np.shape(rows[0]))
         raise ValueError(f"row {row}: {rows[row]!r} is not as long as row 0; comparisons have 3 or 4 columns") from None
-    # NumPy would turn the numbers in a list that also holds names into names.
+    # NumPy would convert the numbers in a list that also holds names to strings.
     return np.asarray(rows, dtype=object) if table.dtype.kind == "U" else table
 
 

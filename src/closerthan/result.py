@@ -1,4 +1,4 @@
-"""Result: the map, how it came about, and what is needed to make it again."""
+"""Result: a map with its history and the settings that reproduce it."""
 
 import dataclasses
 import html
@@ -39,14 +39,14 @@ class Candidate(NamedTuple):
     loss
         Its name.
     held_out_error
-        Mean over its rounds, at its best epoch.
+        Mean held-out error over its rounds, at its best epoch.
     rounds
-        Number of rounds that it was judged in.
+        Number of rounds in which it was evaluated.
     train_error
-        At the end of its last fit.
+        Training error at the end of its last fit.
     behind, standard_error
         By how much its held-out error exceeds the winner's on the same answers, and the standard error of that
-        difference, which counts questions (or people), not comparisons; 0 for the winner. NaN: not measured.
+        difference, computed over questions (or people), not comparisons; 0 for the winner, NaN if not measured.
     """
 
     loss: str
@@ -58,15 +58,15 @@ class Candidate(NamedTuple):
 
     @property
     def is_tied(self) -> bool:
-        """Whether the race does not show that this loss is worse than the winner (paired test at 5 %, two-sided)."""
+        """True unless the race shows that this loss is worse than the winner (two-sided paired test at 5 %)."""
         return self.behind <= TIED * self.standard_error
 
 
 class Start(NamedTuple):
-    """How one of several starts ended.
+    """The outcome of one of several random starts.
 
-    ``distance`` is the Procrustes distance of its map from that of the best start, 0 for the same shape and 1 for
-    nothing in common; NaN where it was not measured.
+    ``distance`` is the Procrustes distance between its map and that of the best start, from 0 (same shape) to 1 (nothing
+    in common); NaN if it was not measured.
     """
 
     objective: float
@@ -77,19 +77,19 @@ class Start(NamedTuple):
 
     @property
     def is_different(self) -> bool:
-        """Whether its map has clearly another shape than that of the best start."""
+        """True if the shape of its map clearly differs from that of the best start."""
         return self.distance > DIFFERENT
 
     @property
     def rank(self) -> tuple[float, float]:
-        """Lower is better: the held-out error if there is one, then the objective."""
+        """Sort key, lower is better: the validation error if there is one, then the objective."""
         none = math.isnan(self.validation_error)
         return (self.objective, 0.0) if none else (self.validation_error, self.objective)
 
 
 @dataclasses.dataclass(frozen=True, repr=False, eq=False)
 class Result:
-    """What :func:`closerthan.embed` returns.
+    """The result of :func:`closerthan.embed`.
 
     Attributes
     ----------
@@ -98,21 +98,22 @@ class Result:
     history
         One record per epoch.
     stopped_by
-        "epochs", "tolerance", "validation", "time_limit", "callback", "interrupted", "diverged", or "solver" if the
-        solver found nothing more to do.
+        Why the fit stopped: "epochs", "tolerance", "validation", "time_limit", "callback", "interrupted", "diverged",
+        or "solver" if the solver itself ended.
     best_epoch
-        The epoch that the map is from (the last one, if the solver was told to return another map than the best).
+        The epoch of the map (the last one, if the solver was configured to return another map than the best).
     best_start, starts
-        Which start won, and how each of them ended (with ``loss="auto"`` all but that one after a few epochs).
+        Number of the best start, and the outcome of each start (with ``loss="auto"``, the others ran for a few epochs
+        only).
     settings
-        What makes the map again, as :class:`closerthan.settings.Settings` (with ``loss="auto"``, the winner's).
+        The :class:`closerthan.Settings` that reproduce the map (with ``loss="auto"``, those of the winner).
     names
-        The objects' names, or None.
+        Names of the objects, or None.
     candidates
-        With ``loss="auto"``: the losses that raced, the best one first.
+        With ``loss="auto"``, the losses of the race, the best one first.
     calibration
-        From the map's log odds to probabilities, measured on held-out answers (see
-        :func:`closerthan.held_out_error`); None: not measured.
+        Converts log odds to probabilities, fitted on held-out answers (see :func:`closerthan.held_out_error`); None if
+        there is none.
 
     Examples
     --------
@@ -134,27 +135,27 @@ class Result:
 
     @property
     def best_record(self) -> Record:
-        """The record of the epoch that the map is from."""
+        """The record of the epoch of the map."""
         return self.history[self.best_epoch]
 
     def __repr__(self) -> str:
         n_objects, n_dims = self.embedding.shape
-        said = (
+        parts = (
             f"{n_objects:,} objects in {counted(n_dims, 'dimension')}",
             f"loss {self.loss_name}" + (f" ({self.choice_in_words})" if self.choice_in_words else ""),
             f"training error {self.best_record.train_error:.3f}",
             f"stopped by {self.stopped_by} after {counted(self.history[-1].epoch, 'epoch')}",
         )
-        return f"Result({', '.join(said)})"
+        return f"Result({', '.join(parts)})"
 
     @property
     def loss_name(self) -> str:
-        """What the loss is called; of a class of the user's own, its name."""
+        """Name of the loss, or of its class if the user defined it."""
         return "unknown" if self.settings is None else str(self.settings.to_data()["loss"]["name"])
 
     @property
     def margin_of_choice(self) -> float | None:
-        """With ``loss="auto"``: how much lower the winner's held-out error was than that of the runner-up."""
+        """With ``loss="auto"``, the held-out error of the runner-up minus that of the winner; otherwise None."""
         if len(self.candidates) < 2:
             return None
         winner, runner_up, *_ = self.candidates
@@ -162,12 +163,12 @@ class Result:
 
     @property
     def tied_losses(self) -> tuple[str, ...]:
-        """With ``loss="auto"``: losses that the race does not show to be worse than the winner."""
+        """With ``loss="auto"``, the losses that are not significantly worse than the winner."""
         return tuple(candidate.loss for candidate in self.candidates[1:] if candidate.is_tied)
 
     @property
     def choice_in_words(self) -> str | None:
-        """With ``loss="auto"``: by how much the loss won, or which losses it cannot be told apart from."""
+        """With ``loss="auto"``, the margin of the winner, or the losses that it is tied with; otherwise None."""
         if self.margin_of_choice is None:
             return None
         if self.tied_losses:
@@ -176,10 +177,10 @@ class Result:
 
     @property
     def different_starts(self) -> tuple[Start, ...]:
-        """The other starts, if more than half of them led to a map of clearly another shape; otherwise none.
+        """The starts whose maps differ clearly from the best one, if these are more than half; otherwise none.
 
-        A few bad starts among many are common and do no harm. Where most starts disagree, the answers hardly
-        determine the map.
+        A few bad starts among many are common and harmless. If most starts disagree, the answers hardly determine the
+        map.
         """
         others = [start for number, start in enumerate(self.starts) if number != self.best_start]
         measured = [start for start in others if not math.isnan(start.distance)]
@@ -188,10 +189,10 @@ class Result:
 
     @checked
     def probability(self, rows: Comparisons | ArrayLike) -> NDArray[np.float64]:
-        """The probability that a new answer is as each row says, a triplet or a quadruplet.
+        """Return the probability that a new answer agrees with each row, a triplet or a quadruplet.
 
-        With a ``calibration``, it is right as often as it says. Without one it is the loss's own model: that of ste,
-        tste and ckl is a probability, but too sure of itself where answers are few; gnmds and soe have none.
+        With a ``calibration``, probabilities are calibrated. Without one they are those of the loss: ste, tste and ckl
+        model probabilities, which are overconfident if answers are few; gnmds and soe have none.
 
         Examples
         --------
@@ -213,10 +214,10 @@ class Result:
 
     @checked
     def questions(self, rows: Comparisons | ArrayLike) -> Comparisons:
-        """Rows about the objects of this map, by the same names or numbers."""
+        """Return rows as comparisons of the objects of this map, by their names or numbers."""
         if isinstance(rows, Comparisons):
             if rows.n_objects > len(self.embedding):
-                raise ValueError(f"the rows speak of {rows.n_objects} objects, the map has {len(self.embedding)}")
+                raise ValueError(f"the rows are about {rows.n_objects} objects, the map has {len(self.embedding)}")
             return rows
         about: dict[str, Any] = {"n_objects": len(self.embedding)}
         if self.names is not None and np.asarray(rows).dtype.kind not in "iu":
@@ -228,19 +229,19 @@ class Result:
         """The loss that the map was fitted with."""
         loss = None if self.settings is None else self.settings.loss
         if not isinstance(loss, Loss):
-            raise ValueError(f"the loss {self.loss_name} is a class that is not at hand; fit again to use it")
+            raise ValueError(f"the loss {self.loss_name} is a class that cannot be loaded; fit again to use it")
         return loss
 
     def _repr_html_(self) -> str:
-        """In a notebook: the map as a small picture, its error and its loss."""
+        """Return the map as a small picture with its error and its loss, for a notebook."""
         from closerthan.plotting.notebook import small_map
 
         return f"<div><p>{html.escape(repr(self))}</p>{small_map(self.embedding, self.names)}</div>"
 
     def plot(self, **options: Any) -> Any:
-        """Draw the map: a matplotlib figure; options are those of :func:`closerthan.plotting.map_figure`.
+        """Draw the map as a matplotlib figure; the options are those of :func:`closerthan.plotting.map_figure`.
 
-        ``figure.savefig("map.pdf")`` writes it; PNG (with ``dpi=300``) and SVG too.
+        ``figure.savefig("map.pdf")`` writes it to a file; PNG (with ``dpi=300``) and SVG are possible, too.
 
         Examples
         --------
@@ -254,7 +255,7 @@ class Result:
         return map_figure(self, **options)
 
     def to_frame(self) -> Any:
-        """The map as a pandas DataFrame, one row an object, by name if there are names (pandas must be installed).
+        """Return the map as a pandas DataFrame with one row per object, indexed by name if there are names.
 
         Examples
         --------
@@ -272,7 +273,7 @@ class Result:
 
     @checked
     def save(self, path: str | Path) -> None:
-        """Write everything to one .npz file, whole or not at all; :meth:`load` reads it.
+        """Write everything to one .npz file, completely or not at all; :meth:`load` reads it.
 
         Examples
         --------
@@ -288,7 +289,7 @@ class Result:
             np.savez_compressed(file, **self.to_arrays())
 
     def to_arrays(self) -> dict[str, Any]:
-        """Everything as arrays, of which one is JSON text."""
+        """Return everything as arrays; one of them is JSON text."""
         about = {
             "stopped_by": self.stopped_by,
             "best_epoch": self.best_epoch,
@@ -305,13 +306,13 @@ class Result:
     @classmethod
     @checked
     def load(cls, path: str | Path) -> Self:
-        """Read what :meth:`save` wrote."""
+        """Read a result that :meth:`save` wrote."""
         return read_whole(path, "saved result", cls.from_arrays)
 
     @classmethod
     @checked
     def from_arrays(cls, arrays: Mapping[str, Any]) -> Self:
-        """Read what :meth:`to_arrays` made; parts that do not belong together are an error."""
+        """Return the result from the arrays of :meth:`to_arrays`; inconsistent parts are an error."""
         from closerthan.settings import Settings
 
         about = json.loads(str(arrays["about"]))
@@ -334,15 +335,15 @@ class Result:
         return loaded
 
     def _check(self) -> None:
-        """Raise an error unless all parts, as they were read, belong together."""
+        """Raise an error unless all parts are consistent."""
         shape, kind = self.embedding.shape, self.embedding.dtype
         if kind != np.float64 or len(shape) != 2 or not np.isfinite(self.embedding).all():
             raise ValueError(f"its map, {kind} of shape {shape}, is no map")
         if self.settings is not None and shape[1] != self.settings.n_dims:
-            raise ValueError(f"its map has {shape[1]} dimensions, its settings ask for {self.settings.n_dims}")
+            raise ValueError(f"its map has {shape[1]} dimensions, its settings have {self.settings.n_dims}")
         texts = (self.stopped_by, *(self.names or ()), *(start.stopped_by for start in self.starts))
         if not all(isinstance(text, str) for text in texts):
-            raise ValueError("what should be text is not")
+            raise ValueError("a name or another text is not a string")
         if self.names is not None and len(self.names) != len(self.embedding):
             raise ValueError(f"it has {len(self.names)} names for {len(self.embedding)} objects")
         if self.best_epoch not in range(len(self.history)) or self.best_start not in range(max(len(self.starts), 1)):
@@ -350,6 +351,6 @@ class Result:
         numbers = [number for start in self.starts for number in (*start[:3], start.distance)]
         numbers += [number for candidate in self.candidates for number in candidate[1:]]
         if not all(isinstance(number, int | float) for number in numbers):
-            raise ValueError("what should be a number is not")
+            raise ValueError("the errors of a start or of a candidate are not numbers")
         if not all(isinstance(candidate.loss, str) for candidate in self.candidates):
-            raise ValueError("a candidate is no loss")
+            raise ValueError("the name of a candidate is not a string")

@@ -1,7 +1,7 @@
 """Settings: one description of a fit, as an object and as data.
 
-Everything that describes a fit, but not what it is fitted to, is named here once: what it is by default, what may be
-said, and how the command line calls it. ``--help`` reads it, so nothing heavy is imported with this module.
+Each option of a fit is defined here once: its default, its valid values and its name on the command line. ``--help``
+imports this module, so it must not import anything slow.
 """
 
 import dataclasses
@@ -43,19 +43,19 @@ __all__ = [
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 AUTO = "auto"
-GIVEN: Literal["given"] = "given"  # the validation set is data of its own, not a share of the answers
-LEAST_SECONDS = 1e-3  # of a time limit: less is none
+GIVEN: Literal["given"] = "given"  # the validation set was passed as comparisons, not as a fraction
+LEAST_SECONDS = 1e-3  # the shortest time limit, since it must be positive
 
 
 class Option(NamedTuple):
-    """How the command line calls a setting."""
+    """The command-line option of a setting."""
 
     names: tuple[str, ...]
     metavar: str
     help: str
     kind: type = str
     least: int | None = None
-    parse: Callable[[str], Any] | None = None  # of text that is more than its kind
+    parse: Callable[[str], Any] | None = None  # converts text if ``kind`` cannot
 
 
 def _setting(default: Any, *names: str, sklearn_name: str = "", **about: Any) -> Any:
@@ -103,7 +103,7 @@ class Budget:
     Attributes
     ----------
     deadline
-        When all of them must have ended, on the clock of :func:`time.perf_counter`; infinity if there is no limit.
+        The time by which all fits must end, on the clock of :func:`time.perf_counter`; infinity without a limit.
 
     Examples
     --------
@@ -129,7 +129,7 @@ class Budget:
 
     @property
     def is_over(self) -> bool:
-        """Whether the deadline has passed."""
+        """True if the deadline has passed."""
         return time.perf_counter() >= self.deadline
 
     def part(self, fraction: float) -> Self:
@@ -140,9 +140,9 @@ class Budget:
 
 @dataclasses.dataclass(frozen=True)
 class Settings:
-    """What a fit is asked to do; see :func:`closerthan.embed` for what each field means.
+    """The settings of a fit; :func:`closerthan.embed` documents each field.
 
-    Values are checked, and names become what they stand for, when the object is made.
+    Values are checked, and names of losses and solvers are replaced by objects, when the settings are created.
 
     Examples
     --------
@@ -184,23 +184,23 @@ class Settings:
         kind=int,
         least=1,
         sklearn_name="n_init",
-        help="Random starts; the best is kept. By default one, two with --loss auto.",
+        help="Number of random starts; the best is kept. By default 1, or 2 with --loss auto.",
     )
     validation: float | Literal["given"] | None = _setting(
         None,
         "--validation",
         metavar="SHARE|FILE",
         parse=_share_or_file,
-        help="Stop early, by the error on a share of the answers kept aside (as in 0.1) or on those in a file.",
+        help="Stop early, by the error on a withheld fraction of the answers (as in 0.1) or on the answers in a file.",
     )
     by: str = _setting(
         "auto",
         "--by",
         metavar="auto|answers|blocks|people",
-        help="What is held out whole: answers, blocks of dependent trials, or people; auto: blocks if there are some.",
+        help="Unit to hold out: answers, blocks of dependent trials, or people; auto: blocks if there are any.",
     )
     epochs: int = _setting(
-        100, "--epochs", metavar="NUMBER", kind=int, least=0, sklearn_name="max_iter", help="The most epochs to run."
+        100, "--epochs", metavar="NUMBER", kind=int, least=0, sklearn_name="max_iter", help="Maximum number of epochs."
     )
     tolerance: float | None = _setting(
         1e-3,
@@ -208,7 +208,7 @@ class Settings:
         metavar="SHARE|none",
         parse=_number_or_none,
         sklearn_name="tol",
-        help="Stop when --window epochs gain less than this share of what the map has gained in all.",
+        help="Stop when --window epochs lower the objective by less than this fraction of its total decrease.",
     )
     window: int | None = _setting(
         None, "--window", metavar="NUMBER", kind=int, least=1, help="Epochs over which --tolerance judges progress. [3]"
@@ -222,7 +222,7 @@ class Settings:
         help="Epochs that --validation waits for a better error. [20]",
     )
     time_limit: float | None = _setting(
-        None, "--time-limit", metavar="SECONDS", kind=float, help="Stop after so long, with the best map so far."
+        None, "--time-limit", metavar="SECONDS", kind=float, help="Stop after this time, with the best map so far."
     )
     seed: int | None = _setting(
         0,
@@ -237,7 +237,7 @@ class Settings:
         "cpu",
         "--device",
         metavar="cpu|cuda|auto",
-        help="Where to compute: cpu; cuda, a GPU (needs the extra torch); auto: the GPU if it is there and pays.",
+        help="Where to compute: cpu; cuda, a GPU (needs the extra torch); auto: a GPU if there is one and it is faster.",
     )
 
     def __post_init__(self) -> None:
@@ -264,7 +264,7 @@ class Settings:
             loss = loss_named(loss).in_dims(n_dims)
         if not isinstance(solver, Own):
             solver = solver_named(solver)
-        parameters(solver)  # one whose parameters are not known could not be saved
+        parameters(solver)  # raises an error for a solver that could not be saved
         checked = {
             "n_dims": n_dims,
             "loss": loss,
@@ -283,27 +283,27 @@ class Settings:
 
     @property
     def is_auto(self) -> bool:
-        """Whether the loss is still to be chosen."""
+        """True if the loss is still to be chosen."""
         return isinstance(self.loss, str) and self.loss == AUTO
 
     @property
     def random_starts(self) -> int:
-        """How many starts a fit with a loss that is known draws."""
+        """Number of random starts once the loss is fixed."""
         return self.n_starts or 1
 
     @property
     def most_epochs(self) -> int:
-        """Of all starts together."""
+        """Maximum number of epochs of all starts together."""
         return self.epochs * self.random_starts
 
     @property
     def stops_by_held_out(self) -> bool:
-        """Whether the fit ends, and its map is chosen, by answers that it does not fit."""
+        """True if the error on a validation set stops the fit and selects its map."""
         return self.validation is not None
 
     @property
     def held_out_share(self) -> float | None:
-        """The share of the answers that the fit is stopped by; None: none, or others that were given."""
+        """The fraction of the answers in the validation set; None without one, or if it was passed as comparisons."""
         return self.validation if isinstance(self.validation, float) else None
 
     def budget(self, began: float | None = None) -> Budget:
@@ -312,14 +312,14 @@ class Settings:
 
     @property
     def loss_name(self) -> str | None:
-        """What the command line calls the loss; None if it has parameters of its own, or is the user's."""
+        """Name of the loss on the command line; None for other parameters than the defaults and for a user's class."""
         if self.is_auto:
             return AUTO
         return name_of(self.loss, {name: partial(_in_dims, name, self.n_dims) for name in LOSSES})
 
     @property
     def solver_name(self) -> str | None:
-        """What the command line calls the solver; None if it has parameters of its own, or is the user's."""
+        """Name of the solver on the command line; None for other parameters than the defaults and a user's class."""
         from closerthan.solvers import SOLVERS
 
         return name_of(self.solver, SOLVERS)
@@ -386,12 +386,12 @@ class Settings:
         return self.replace(n_starts=None, validation=None, time_limit=None)
 
     def trial(self, length: int, *, judged: bool, **changes: Any) -> Self:
-        """A fit of so many epochs from one start; ``judged``: by answers that are given with it."""
+        """Return settings for a short fit of ``length`` epochs from one start; ``judged`` by a validation set or not."""
         epochs = length if judged else min(self.epochs, length)
         return self.replace(n_starts=1, tolerance=None, validation=GIVEN if judged else None, epochs=epochs, **changes)
 
     def replicate(self, epochs: int) -> Self:
-        """The same fit to all of other answers: one start, and nothing held out to end it before so many epochs."""
+        """Return settings for refitting resampled answers: one start, no validation split, at most ``epochs`` epochs."""
         return self.replace(n_starts=1, validation=None, by="answers", epochs=epochs, seed=None)
 
     def decisive_data(self) -> dict[str, Any]:
@@ -400,7 +400,7 @@ class Settings:
         return data if self.is_auto else data | {"n_starts": self.random_starts}
 
     def to_data(self) -> dict[str, Any]:
-        """As JSON can say it: loss and solver by their names and parameters."""
+        """Return data for JSON, with the loss and the solver as names and parameters."""
         from closerthan.solvers import SOLVERS
 
         data = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
@@ -410,10 +410,10 @@ class Settings:
 
     @classmethod
     def from_data(cls, data: Mapping[str, Any]) -> Self:
-        """Read what :meth:`to_data` wrote. A class of the user's own comes back as its name and parameters."""
+        """Return settings from the data of :meth:`to_data`; a user's own class is represented by an ``Own``."""
         from closerthan import solvers
 
-        classes = {name: found for name in solvers.__all__ if isinstance(found := getattr(solvers, name), type)}
+        classes = {name: kind for name in solvers.__all__ if isinstance(kind := getattr(solvers, name), type)}
         loss = data["loss"]
         return cls(**{
             **data,
@@ -423,13 +423,13 @@ class Settings:
 
     @classmethod
     def option(cls, name: str) -> Option:
-        """How the command line calls a setting."""
-        found: Option = cls.__dataclass_fields__[name].metadata["option"]
-        return found
+        """Return the command-line option of a setting."""
+        option: Option = cls.__dataclass_fields__[name].metadata["option"]
+        return option
 
     @classmethod
     def names_in_estimator(cls) -> dict[str, str]:
-        """What :class:`closerthan.OrdinalEmbedding` calls each setting."""
+        """Return the parameter of :class:`closerthan.OrdinalEmbedding` for each setting."""
         return {field.name: field.metadata["sklearn_name"] or field.name for field in dataclasses.fields(cls)}
 
 
@@ -447,7 +447,7 @@ def check_options(options: Mapping[str, Any], accepted: type = FitOptions) -> No
     for name in options:
         if name not in names:
             close = difflib.get_close_matches(name, names, 1)
-            hint = f"did you mean {close[0]!r}?" if close else f"known are: {', '.join(sorted(names))}"
+            hint = f"did you mean {close[0]!r}?" if close else f"valid names: {', '.join(sorted(names))}"
             raise TypeError(f"unknown keyword argument {name!r}; {hint}")
 
 
@@ -482,11 +482,11 @@ def _default(option: str) -> Any:
 
 
 class TimeOverError(ValueError):
-    """The time limit was reached before there was anything to return."""
+    """The time limit was reached before there was a result to return."""
 
 
 ENDED = {"interrupted": "interrupted", "time_limit": "the time limit was reached"}
-"""What ended several fits before all of them were done, in words."""
+"""Descriptions of why several fits stopped before all of them were done."""
 
 
 def ended_by(error: BaseException) -> str:

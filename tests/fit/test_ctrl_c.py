@@ -10,7 +10,7 @@ import pytest
 
 import closerthan as ct
 from closerthan.compiled.threads import WorkerPool
-from closerthan.fit.ctrl_c import CtrlC, Wish
+from closerthan.fit.ctrl_c import CancelFlag, CtrlC
 from closerthan.fit.parallel import run_together
 from closerthan.objective.cpu.objective import CPU
 
@@ -148,7 +148,7 @@ def test_an_interruption_while_jobs_are_handed_over_ends_those_that_have_begun(m
         return plain(self, *arguments)
 
     monkeypatch.setattr(ThreadPoolExecutor, "submit", submit)
-    cancelled, ended = Wish(), threading.Event()
+    cancelled, ended = CancelFlag(), threading.Event()
 
     def job():
         while not cancelled.is_set():

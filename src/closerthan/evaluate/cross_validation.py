@@ -15,7 +15,7 @@ from closerthan.fit.plan import FitPlan
 from closerthan.metrics import Interval, margins, ratio_variance
 from closerthan.result import Result
 from closerthan.settings import FitOptions, Settings, TimeOverError, lists_options
-from closerthan.wording import counted, p_value, percentage_points
+from closerthan.wording import counted, p_value, percent_interval, percentage_points
 
 __all__ = [
     "Folds",
@@ -58,6 +58,10 @@ class Scores(NamedTuple):
     wrong: Array
     weight: Array
 
+    def __repr__(self) -> str:
+        error = percent_interval(self.mean, *self.interval)
+        return f"Scores(held-out error {error}, {counted(len(self.held_out), 'fit')})"
+
     @property
     def mean(self) -> float:
         """The held-out error: the fraction by weight of all comparisons that were predicted wrongly."""
@@ -87,6 +91,9 @@ class Gain(NamedTuple):
     def is_sure(self) -> bool:
         """Whether the second kind is significantly better: the whole interval lies above zero."""
         return self.low > 0
+
+    def __repr__(self) -> str:
+        return f"Gain({self})"
 
     def __str__(self) -> str:
         points = [percentage_points(number) for number in (self.mean, self.low, self.high)]

@@ -29,7 +29,7 @@ from closerthan.fit.plan import FitPlan
 from closerthan.fit.progress import trials_bar
 from closerthan.saving import whole_csv
 from closerthan.settings import ENDED, FitOptions, Settings, TimeOverError, ended_by, lists_options
-from closerthan.wording import counted, percent, percentage_points
+from closerthan.wording import counted, html_table, p_number, percent, percent_range, percentage_points
 
 __all__ = ["DimsChoice", "choose_dims", "unit_of"]
 
@@ -38,6 +38,7 @@ REPEATS = 4  # of the cross-validation, by judgement: the choice depends less on
 STARTS = 2  # of each fit: a bad local minimum with few dimensions would make more dimensions look better
 AHEAD = 2  # number of further dimensions that each number is compared with
 DRAWN = 3  # the most dimensions that a figure can show
+TITLES = ("dims", "held-out error", "95 % interval", "training", "gain", "p", "")
 LOSS_DIMS = 3  # in which loss="auto" is decided, for all numbers of dimensions
 
 
@@ -74,6 +75,25 @@ class DimsChoice:
 
     def __repr__(self) -> str:
         return f"DimsChoice({counted(self.chosen, 'dimension')} of 1 to {max(self.scores)} tried)"
+
+    def table(self) -> list[tuple[str, ...]]:
+        """Return the scores as text, a row per number of dimensions; ``TITLES`` are the titles of the columns."""
+        gains, rows = self.gains, list[tuple[str, ...]]()
+        for n_dims, score in self.scores.items():
+            step = gains.get(n_dims)
+            rows.append((
+                str(n_dims),
+                percent(score.mean),
+                percent_range(*score.interval),
+                percent(float(score.training.mean())),
+                "" if step is None else percentage_points(step.mean),
+                "" if step is None else p_number(step.p_value),
+                "chosen" if n_dims == self.chosen else "",
+            ))  # fmt: skip
+        return rows
+
+    def _repr_html_(self) -> str:
+        return html_table(self.verdict, TITLES, self.table())
 
     @property
     def chosen(self) -> int:

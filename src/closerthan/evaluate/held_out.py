@@ -24,7 +24,7 @@ __all__ = ["HeldOutError", "held_out_error"]
 FEWEST_TO_CALIBRATE = 100  # comparisons
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class HeldOutError:
     """The fraction of held-out comparisons that maps fitted without them get wrong.
 
@@ -74,6 +74,9 @@ class HeldOutError:
         error = float(np.average(wrong, weights=held_out.weights))
         low, high = error_interval(error, n_effective)
         return cls(error, low, high, len(held_out), held_out.n_answers, amount(held_out), by, **about)
+
+    def __repr__(self) -> str:
+        return f"HeldOutError({self})"
 
     def __str__(self) -> str:
         return f"{percent_interval(self.error, self.low, self.high)} of {self.amount}"

@@ -15,11 +15,13 @@ from closerthan.fit.progress import trials_bar
 from closerthan.losses import LOSSES
 from closerthan.saving import whole_csv
 from closerthan.settings import ENDED, FitOptions, Settings, TimeOverError, ended_by, lists_options
+from closerthan.wording import html_table, p_number, percent, percent_range, percentage_points
 
 __all__ = ["LossComparison", "compare_losses"]
 
 REPEATS = 2  # of the cross-validation, by judgement: a table to look at needs fewer than a choice
 STARTS = 2  # of each fit, as with loss="auto"
+TITLES = ("loss", "held-out error", "95 % interval", "training", "behind", "p", "time")
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
@@ -46,6 +48,25 @@ class LossComparison:
 
     def __repr__(self) -> str:
         return f"LossComparison({', '.join(self.scores)})"
+
+    def table(self) -> list[tuple[str, ...]]:
+        """Return the scores as text, a row per loss; ``TITLES`` are the titles of the columns."""
+        behind, rows = self.behind, list[tuple[str, ...]]()
+        for name, score in self.scores.items():
+            gap = behind.get(name)
+            rows.append((
+                name,
+                percent(score.mean),
+                percent_range(*score.interval),
+                percent(float(score.training.mean())),
+                "" if gap is None else percentage_points(gap.mean),
+                "" if gap is None else p_number(gap.p_value),
+                f"{score.seconds:.2g} s",
+            ))  # fmt: skip
+        return rows
+
+    def _repr_html_(self) -> str:
+        return html_table(self.sentences[0], TITLES, self.table())
 
     @property
     def best(self) -> str:

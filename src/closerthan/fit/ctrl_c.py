@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from types import FrameType
 from typing import Any, Self
 
-__all__ = ["CtrlC", "Wish"]
+__all__ = ["CancelFlag", "CtrlC"]
 
 
-class Wish:
+class CancelFlag:
     """That something ends. Unlike an event it has no lock, so that a signal handler may set it at any moment.
 
     Parameters
@@ -20,19 +20,19 @@ class Wish:
 
     Examples
     --------
-    >>> all_jobs = Wish()
-    >>> one_job = Wish(all_jobs)
+    >>> all_jobs = CancelFlag()
+    >>> one_job = CancelFlag(all_jobs)
     >>> all_jobs.set()
     >>> one_job.is_set()
     True
     """
 
-    def __init__(self, larger: "Wish | None" = None) -> None:
+    def __init__(self, larger: "CancelFlag | None" = None) -> None:
         self._larger = larger
         self._set = False
 
     def set(self) -> None:
-        """Wish it."""
+        """CancelFlag it."""
         self._set = True
 
     def is_set(self) -> bool:
@@ -61,8 +61,8 @@ class CtrlC:
     True
     """
 
-    def __init__(self, pressed: Wish | None = None, *, insistent: bool = True) -> None:
-        self.pressed = pressed or Wish()
+    def __init__(self, pressed: CancelFlag | None = None, *, insistent: bool = True) -> None:
+        self.pressed = pressed or CancelFlag()
         self._insistent = insistent
         self._at_once = False
         self._before: Any = None

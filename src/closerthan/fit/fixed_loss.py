@@ -18,7 +18,7 @@ from closerthan.arrays import Array, inner
 from closerthan.checks import ParameterError
 from closerthan.comparisons import Comparisons
 from closerthan.fit.checkpoint import Checkpoint, Fit, fingerprint
-from closerthan.fit.ctrl_c import CtrlC, Wish
+from closerthan.fit.ctrl_c import CancelFlag, CtrlC
 from closerthan.fit.monitor import Callback, FitState, Monitor
 from closerthan.fit.parallel import run_together
 from closerthan.fit.progress import compile_notice, progress_bar
@@ -68,7 +68,7 @@ def fit(inputs: Inputs, settings: Settings, run: Run) -> Result:
     if inputs.start is not None:
         starts = [inputs.start.copy()]
     limits = Limits.of(settings, run.deadline)
-    cancelled = Wish(run.ctrl_c.pressed)
+    cancelled = CancelFlag(run.ctrl_c.pressed)
     keeper, processes = None, run.device.processes
     kept: list[FitState | None] = [None] * len(starts)
     if run.checkpoint is not None:
@@ -141,12 +141,12 @@ def fit(inputs: Inputs, settings: Settings, run: Run) -> Result:
 
 
 @contextlib.contextmanager
-def _interruptible(monitors: Sequence[Monitor], cancelled: Wish) -> Iterator[Wish]:
+def _interruptible(monitors: Sequence[Monitor], cancelled: CancelFlag) -> Iterator[CancelFlag]:
     """Let a fit end early with what its monitors have; yields what is to be set when Ctrl-C was pressed.
 
     A KeyboardInterrupt (from a callback, or of a program that has its own way with Ctrl-C) does the same.
     """
-    interrupted = Wish()
+    interrupted = CancelFlag()
     try:
         yield interrupted
     except KeyboardInterrupt:

@@ -28,7 +28,7 @@ from closerthan.checks import whole
 from closerthan.comparisons import Comparisons
 from closerthan.comparisons.grouping import AUTO, mixed, questions
 from closerthan.fit.checkpoint import choice_in, refuse_another
-from closerthan.fit.ctrl_c import CtrlC, Wish
+from closerthan.fit.ctrl_c import CancelFlag, CtrlC
 from closerthan.fit.fixed_loss import Inputs, Run, fit, identity, shape_distance
 from closerthan.fit.parallel import run_together, threads_for
 from closerthan.fit.progress import compile_notice, trials_bar
@@ -182,7 +182,7 @@ def _choose(inputs: Inputs, settings: Settings, run: Run) -> tuple[Choice, list[
     with trials_bar(bool(run.progress), label, len(LOSSES) * ROUNDS + n_heats, 0) as tick:
 
         def short_fit(
-            train: Comparisons, held_out: Comparisons | None, cancelled: Wish, *, seconds: float, **short: Any
+            train: Comparisons, held_out: Comparisons | None, cancelled: CancelFlag, *, seconds: float, **short: Any
         ) -> Result:
             asked = settings.trial(judged=held_out is not None, solver=racer, **short)
             parts = Inputs(train, held_out, inputs.start, np.random.default_rng(asked.seed))
@@ -193,7 +193,7 @@ def _choose(inputs: Inputs, settings: Settings, run: Run) -> tuple[Choice, list[
             tick()
             return result
 
-        def judged_fit(train: Comparisons, held_out: Comparisons, cancelled: Wish, **short: Any) -> Judged:
+        def judged_fit(train: Comparisons, held_out: Comparisons, cancelled: CancelFlag, **short: Any) -> Judged:
             result = short_fit(train, held_out, cancelled, **short)
             return Judged(result.history, ~(margins(held_out, result.embedding) > 0))
 
@@ -206,7 +206,7 @@ def _choose(inputs: Inputs, settings: Settings, run: Run) -> tuple[Choice, list[
         seeds = [int(seed) for seed in rng.integers(2**31, size=n_starts)]
         heats: list[Result] = []
         if n_heats:
-            n_threads, cancelled = threads_for(len(answers), run.device.threads), Wish(run.ctrl_c.pressed)
+            n_threads, cancelled = threads_for(len(answers), run.device.threads), CancelFlag(run.ctrl_c.pressed)
             # Half of what is left: the best of them needs some too.
             seconds = (run.deadline - time.perf_counter()) / 2 / math.ceil(n_heats / n_threads)
             short: dict[str, Any] = {"seconds": seconds, "loss": candidates[0].loss, "length": EPOCHS}
@@ -231,7 +231,7 @@ class Contest:
     judged_fit: Fit
     n_threads: int
     until: float = math.inf
-    pressed: Wish = dataclasses.field(default_factory=Wish)
+    pressed: CancelFlag = dataclasses.field(default_factory=CancelFlag)
 
 
 def race(
@@ -249,7 +249,7 @@ def race(
         # As much time for each, so that none is judged by fewer epochs than others.
         seconds = (contest.until - time.perf_counter()) / math.ceil(len(standing) / n_threads)
         short: dict[str, Any] = {"seed": seed, "length": longer * EPOCHS, "seconds": seconds}
-        cancelled = Wish(contest.pressed)
+        cancelled = CancelFlag(contest.pressed)
         jobs = [
             functools.partial(contest.judged_fit, train, held_out, cancelled, loss=loss, **short) for loss in standing
         ]

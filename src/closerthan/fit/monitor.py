@@ -11,7 +11,7 @@ import numpy as np
 
 from closerthan.arrays import Array, inner
 from closerthan.fit import stopping
-from closerthan.fit.ctrl_c import Wish
+from closerthan.fit.ctrl_c import CancelFlag
 from closerthan.fit.stopping import Limits
 from closerthan.history import NAN, History, Record
 from closerthan.objective.processes import Processes, SingleProcess
@@ -50,7 +50,7 @@ class Monitor:
     objective: MonitorObjective[Any]
     limits: Limits
     listeners: tuple[Callback, ...] = ()
-    cancelled: Wish = field(default_factory=Wish)
+    cancelled: CancelFlag = field(default_factory=CancelFlag)
     keep: Callable[[FitState], None] | None = None
     processes: Processes = field(default_factory=SingleProcess)
 

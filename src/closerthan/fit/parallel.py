@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
 from typing import Any
 
-from closerthan.fit.ctrl_c import Wish
+from closerthan.fit.ctrl_c import CancelFlag
 
 WORTH_THREADS = 16_000  # comparisons
 
@@ -20,7 +20,7 @@ def threads_for(n_comparisons: int, n_threads: int) -> int:
     return n_threads if n_comparisons >= WORTH_THREADS else 1
 
 
-def run_together(jobs: Sequence[Callable[[], Any]], n_threads: int, cancelled: Wish) -> tuple[list[Any], bool]:
+def run_together(jobs: Sequence[Callable[[], Any]], n_threads: int, cancelled: CancelFlag) -> tuple[list[Any], bool]:
     """What the jobs return (None for those that never began), and whether they were to end early.
 
     A job looks at ``cancelled`` now and then, and ends early once it is set; a job that has not begun by then never
@@ -28,7 +28,7 @@ def run_together(jobs: Sequence[Callable[[], Any]], n_threads: int, cancelled: W
 
     Examples
     --------
-    >>> run_together([lambda: 1, lambda: 2], 2, Wish())
+    >>> run_together([lambda: 1, lambda: 2], 2, CancelFlag())
     ([1, 2], False)
     """
     results: list[Any] = [None] * len(jobs)

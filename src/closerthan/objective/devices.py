@@ -29,8 +29,7 @@ def device_named(device: str | Device, n_threads: int | None, n_comparisons: int
     if isinstance(device, str):
         return local_device(device, n_threads, n_comparisons)
     if isinstance(device, type) or not isinstance(device, Device):
-        rule = f"it must be a device such as CPU(), or one of: {', '.join(DEVICES)}"
-        raise ParameterError("device", device, rule)
+        raise ParameterError("device", device, f"it must be a device such as CPU(), or one of: {', '.join(DEVICES)}")
     if n_threads is None or not isinstance(device, CPU):
         return device
     return dataclasses.replace(device, n_threads=n_threads)

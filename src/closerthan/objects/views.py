@@ -20,7 +20,7 @@ from closerthan.checks import checked, whole
 from closerthan.comparisons import Comparisons
 from closerthan.comparisons.grouping import numbered, questions
 from closerthan.evaluate.cross_validation import folds
-from closerthan.fit.ctrl_c import CtrlC, Wish
+from closerthan.fit.ctrl_c import CancelFlag, CtrlC
 from closerthan.fit.embedding import embed
 from closerthan.fit.plan import FitPlan
 from closerthan.fit.progress import trials_bar
@@ -278,7 +278,7 @@ def embed_views(
 class _Stop:
     """Says whether Ctrl-C was pressed or the time is over."""
 
-    cancelled: Wish
+    cancelled: CancelFlag
     budget: Budget
 
     @property

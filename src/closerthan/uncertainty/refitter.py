@@ -9,7 +9,7 @@ import numpy as np
 
 from closerthan.arrays import Array
 from closerthan.comparisons import Comparisons
-from closerthan.fit.ctrl_c import CtrlC, Wish
+from closerthan.fit.ctrl_c import CancelFlag, CtrlC
 from closerthan.fit.fixed_loss import Inputs, Run, fit
 from closerthan.fit.parallel import run_together, threads_for
 from closerthan.fit.plan import FitPlan
@@ -147,7 +147,7 @@ class Refitter:
         """
         with CtrlC() as ctrl_c:
             run = Run(self.device, ctrl_c=ctrl_c, deadline=self.budget.deadline)
-            timed_out = Wish()
+            timed_out = CancelFlag()
 
             def fitted(
                 answers: Comparisons, rng: np.random.Generator, start: Array | None = None, *, starts: int | None = None
@@ -175,7 +175,7 @@ class Refitter:
                 return result
 
             results, interrupted = run_together(
-                [functools.partial(one, job) for job in jobs], self.n_threads, Wish(ctrl_c.pressed)
+                [functools.partial(one, job) for job in jobs], self.n_threads, CancelFlag(ctrl_c.pressed)
             )
         return JobResults(results, "interrupted" if interrupted else "time_limit" if timed_out.is_set() else "")
 

@@ -243,7 +243,7 @@ def dims(
     import closerthan as ct
     from closerthan.cli.output import DIMS, check_figure_format, check_target, save_figures, stem
     from closerthan.cli.screen import print_columns, print_summary
-    from closerthan.wording import p_number, percent, percent_range, percentage_points
+    from closerthan.evaluate.dims import TITLES
 
     fitting.refuse_file()
     check_figure_format(figure_format)
@@ -259,19 +259,7 @@ def dims(
         settings=fitting.settings,
         **fitting.run_options(sys.stderr.isatty()),
     )
-    gains, rows = choice.gains, []
-    for n_dims, score in choice.scores.items():
-        step = gains.get(n_dims)
-        rows.append((
-            str(n_dims),
-            percent(score.mean),
-            percent_range(*score.interval),
-            percent(float(score.training.mean())),
-            "" if step is None else percentage_points(step.mean),
-            "" if step is None else p_number(step.p_value),
-            "chosen" if n_dims == choice.chosen else "",
-        ))  # fmt: skip
-    print_columns(("dims", "held-out error", "95 % interval", "training", "gain", "p", ""), rows)
+    print_columns(TITLES, choice.table())
     _print_notes("gain: in percentage points over one dimension fewer, and p of its paired test", choice.sentences)
 
     def write(draft: Path) -> None:
@@ -301,7 +289,7 @@ def compare(
     import closerthan as ct
     from closerthan.cli.output import COMPARE, check_target, stem
     from closerthan.cli.screen import print_columns, print_summary
-    from closerthan.wording import p_number, percent, percent_range, percentage_points
+    from closerthan.evaluate.losses import TITLES
 
     fitting.refuse_file()
     folder = out or Path(f"{stem(file)}-compare")
@@ -315,19 +303,7 @@ def compare(
         settings=fitting.settings,
         **fitting.run_options(sys.stderr.isatty()),
     )
-    behind, rows = comparison.behind, []
-    for name, score in comparison.scores.items():
-        gap = behind.get(name)
-        rows.append((
-            name,
-            percent(score.mean),
-            percent_range(*score.interval),
-            percent(float(score.training.mean())),
-            "" if gap is None else percentage_points(gap.mean),
-            "" if gap is None else p_number(gap.p_value),
-            f"{score.seconds:.2g} s",
-        ))  # fmt: skip
-    print_columns(("loss", "held-out error", "95 % interval", "training", "behind", "p", "time"), rows)
+    print_columns(TITLES, comparison.table())
     _print_notes(
         f"behind: percentage points above the error of {comparison.best}, and p of the paired test",
         comparison.sentences,

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from closerthan.arrays import Array
 from closerthan.comparisons import Comparisons
-from closerthan.fit.ctrl_c import Wish
+from closerthan.fit.ctrl_c import CancelFlag
 from closerthan.fit.embedding import embed
 from closerthan.fit.parallel import run_together
 from closerthan.geometry import principal_axes
@@ -72,7 +72,7 @@ def believed(answers: Comparisons, embedding: Array, loss: Loss, rng: np.random.
         for child in rng.spawn(N_REPLICATES)
     ]
     with _one_blas_thread():
-        maps, interrupted = run_together(jobs, CPU().threads, Wish())
+        maps, interrupted = run_together(jobs, CPU().threads, CancelFlag())
     if interrupted:
         raise KeyboardInterrupt
     return Belief(np.array(maps), loss)
