@@ -163,7 +163,7 @@ def place(
     silent = np.flatnonzero(~mentions.any(axis=0))
     if len(silent) and table is None:
         called = str(len(known) + silent[0]) if new.names is None else repr(new.names[silent[0]])
-        raise ValueError(f"the new object {called} occurs in no answer; leave it out, or say its features")
+        raise ValueError(f"the new object {called} occurs in no answer; leave it out, or pass its features")
     chosen = _loss_of(loss, own_loss).in_dims(known.shape[1])
     rng = np.random.default_rng(seed)
     places, covariances = prior.means.copy(), np.empty((new.n_new, *prior.covariance.shape))
@@ -337,18 +337,18 @@ def _features_of(
         table = matrix_of("features", features)
         if len(table) <= n_known:
             raise ValueError(
-                f"there are features of {len(table)} objects; the map has {n_known}: "
-                "a row for each of them is needed, then one for each new object"
+                f"there are features of {len(table)} objects, but the map has {n_known}; pass one row for each of "
+                "them, then one for each new object"
             )
         return table, None
     if names is None:
-        raise ValueError("features are by name, but the map's objects have no names; pass a table")
+        raise ValueError("features have names, but the objects of the map do not; pass a table")
     missing = [name for name in names if name not in features]
     if missing:
         raise ValueError(f"the features of {missing[0]!r} are missing; they are needed for all objects of the map")
     fresh = tuple(name for name in features if name not in set(names))
     if not fresh:
-        raise ValueError("there are features of the map's objects alone; add those of the new ones")
+        raise ValueError("there are features of the objects of the map only; add those of the new objects")
     return matrix_of("features", [features[name] for name in (*names, *fresh)]), fresh
 
 
@@ -358,7 +358,7 @@ def _listed(
     """Return the answers about new objects; if there are features, these determine which objects are new."""
     if answers is None:
         if table is None:
-            raise ValueError("there are neither answers nor features; a new object needs some of either")
+            raise ValueError("there are neither answers nor features; a new object needs at least one of the two")
         n_new = len(table) - n_known
         if listed is None and names is not None:
             listed = tuple(str(n_known + number) for number in range(n_new))
@@ -371,13 +371,13 @@ def _listed(
     if listed is None:
         if new.n_new > n_new:
             raise ValueError(
-                f"answers are about {new.n_new} new objects, features of {n_new}; one row of features each is needed"
+                f"the answers are about {new.n_new} new objects, but there are features of {n_new}; pass one row each"
             )
         place_of = np.arange(new.n_new)
     else:
         strange = [name for name in new.names or () if name not in listed]
         if strange:
-            raise ValueError(f"the features of {strange[0]!r} are missing; answers speak of it")
+            raise ValueError(f"the features of {strange[0]!r} are missing; there are answers about it")
         place_of = np.array([listed.index(name) for name in new.names or ()])
     number = np.concatenate([np.arange(n_known), n_known + place_of]).astype(np.int32)
     rows = frozen(number[new.comparisons.rows])
