@@ -65,8 +65,8 @@ class Candidate(NamedTuple):
 class Start(NamedTuple):
     """The outcome of one of several random starts.
 
-    ``distance`` is the Procrustes distance between its map and that of the best start, from 0 (same shape) to 1 (nothing
-    in common); NaN if it was not measured.
+    ``distance`` is the Procrustes distance between its map and that of the best start, from 0 (same shape) to 1
+    (nothing in common); NaN if it was not measured.
     """
 
     objective: float

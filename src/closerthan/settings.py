@@ -5,7 +5,6 @@ imports this module, so it must not import anything slow.
 """
 
 import dataclasses
-import difflib
 import inspect
 import math
 import time
@@ -14,7 +13,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self, TypedDict, TypeVar
 
-from closerthan.checks import ParameterError, number, whole
+from closerthan.checks import ParameterError, check_keywords, number, whole
 from closerthan.losses import LOSSES, Loss, loss_named
 from closerthan.registry import Own, as_data, from_data, name_of, parameters
 
@@ -35,7 +34,6 @@ __all__ = [
     "Option",
     "Settings",
     "TimeOverError",
-    "check_options",
     "ended_by",
     "lists_options",
 ]
@@ -237,7 +235,7 @@ class Settings:
         "cpu",
         "--device",
         metavar="cpu|cuda|auto",
-        help="Where to compute: cpu; cuda, a GPU (needs the extra torch); auto: a GPU if there is one and it is faster.",
+        help="Where to compute: cpu; cuda, a GPU (needs the extra torch); auto: a GPU if available and faster.",
     )
 
     def __post_init__(self) -> None:
@@ -339,12 +337,12 @@ class Settings:
         >>> Settings.of(None, 3, {"epoch": 5})
         Traceback (most recent call last):
         ...
-        TypeError: unknown keyword argument 'epoch'; did you mean 'epochs'?
+        TypeError: unexpected keyword argument 'epoch'; did you mean 'epochs'?
         """
         if not isinstance(base, Settings | None):
             raise ParameterError("settings", base, "it must be a Settings, such as result.settings, or None")
         changes = dict(options or {})
-        check_options(changes)
+        check_keywords(changes, FitOptions.__annotations__)
         settings = {name: value for name, value in changes.items() if name in cls.__dataclass_fields__}
         settings.pop("device", None)
         if n_dims is not None:
@@ -386,12 +384,12 @@ class Settings:
         return self.replace(n_starts=None, validation=None, time_limit=None)
 
     def trial(self, length: int, *, judged: bool, **changes: Any) -> Self:
-        """Return settings for a short fit of ``length`` epochs from one start; ``judged`` by a validation set or not."""
+        """Return settings for a fit of ``length`` epochs from one start; ``judged``: by a validation set."""
         epochs = length if judged else min(self.epochs, length)
         return self.replace(n_starts=1, tolerance=None, validation=GIVEN if judged else None, epochs=epochs, **changes)
 
     def replicate(self, epochs: int) -> Self:
-        """Return settings for refitting resampled answers: one start, no validation split, at most ``epochs`` epochs."""
+        """Return settings for refitting resampled answers: one start, no validation split, ``epochs`` epochs."""
         return self.replace(n_starts=1, validation=None, by="answers", epochs=epochs, seed=None)
 
     def decisive_data(self) -> dict[str, Any]:
@@ -431,24 +429,6 @@ class Settings:
     def names_in_estimator(cls) -> dict[str, str]:
         """Return the parameter of :class:`closerthan.OrdinalEmbedding` for each setting."""
         return {field.name: field.metadata["sklearn_name"] or field.name for field in dataclasses.fields(cls)}
-
-
-def check_options(options: Mapping[str, Any], accepted: type = FitOptions) -> None:
-    """Raise a TypeError that suggests the nearest keyword argument if one is unknown.
-
-    Parameters
-    ----------
-    options
-        Keyword arguments that a function received.
-    accepted
-        The TypedDict that describes them.
-    """
-    names = accepted.__annotations__
-    for name in options:
-        if name not in names:
-            close = difflib.get_close_matches(name, names, 1)
-            hint = f"did you mean {close[0]!r}?" if close else f"valid names: {', '.join(sorted(names))}"
-            raise TypeError(f"unknown keyword argument {name!r}; {hint}")
 
 
 def lists_options(options: type) -> Callable[[Function], Function]:

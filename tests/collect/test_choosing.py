@@ -186,7 +186,7 @@ def test_questions_about_a_new_object_are_informative_about_its_position():
         ({"answers": None}, "no answers yet; pass n_objects="),
         ({"answers": None, "n_objects": 2}, "n_objects is 2"),
         ({"count": 0}, "count is 0"),
-        ({"count": 661}, "12 objects make 660 questions, of which 0 are excluded; pass count=660 or less"),
+        ({"count": 661}, "12 objects make 660 questions, and 0 are excluded; pass count=660 or less"),
         ({"kind": "even"}, 'kind is \'even\'; it can be "closer" or "odd"'),
         ({"random_share": 1.5}, "random_share is 1.5; it must lie between 0 and 1"),
         ({"seed": -1}, "seed is -1"),
@@ -280,5 +280,5 @@ def test_wrong_options_are_explained(tmp_path, monkeypatch):
 def test_too_many_questions_are_reported_with_the_option_and_its_limit(tmp_path):
     result = CliRunner().invoke(app, ["questions", "--objects", "4", "--out", str(tmp_path / "questions.csv")])
     assert result.exit_code == 2
-    message = "--count is 100; 4 objects make 12 questions, of which 0 are excluded; pass --count 12 or less"
+    message = "--count is 100; 4 objects make 12 questions, and 0 are excluded; pass --count 12 or less"
     assert message in result.stderr

@@ -624,7 +624,7 @@ def test_the_time_limit_of_a_fit_covers_the_judging_of_people(file, tmp_path, mo
     result = run(*words, "--time-limit", "0.000002")
     assert result.exit_code == 2
     assert "the time limit was reached after 0 of" in result.output
-    monkeypatch.setattr(people, "assess_people", lambda *args, time_limit, **more: limits.append(time_limit) or 1 / 0)
+    monkeypatch.setattr(people, "assess_people", lambda *_, settings, **__: limits.append(settings.time_limit) or 1 / 0)
     limits = []
     run(*words, "--time-limit", "60")
     assert limits == [pytest.approx(30.0, abs=5.0)]

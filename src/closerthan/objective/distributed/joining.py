@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from closerthan.checks import checked
 from closerthan.objective.devices import has_gpu, local_device
 from closerthan.objective.distributed.launch import Launch
 from closerthan.objective.protocol import Device
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["join", "processes"]
 
 
+@checked
 @contextlib.contextmanager
 def processes(device: str = "cpu", n_threads: int | None = None) -> Iterator[Device]:
     """Connect the processes that torchrun or Slurm's srun started, so that they share fits.
