@@ -5,7 +5,7 @@ import dataclasses
 
 import numpy as np
 import pytest
-from conftest import interrupting
+from conftest import InterruptedPolyak
 from scipy import stats
 from typer.testing import CliRunner
 
@@ -440,9 +440,9 @@ def test_answers_that_are_all_the_same_are_judged_without_a_fault():
         ct.group_people(answers, **QUICK)
 
 
-def test_ctrl_c_keeps_the_rounds_that_are_done(monkeypatch):
-    interrupting(monkeypatch, after=12)  # two rounds of five folds, and two fits of the third
-    found = ct.assess_people(answered(careless=(3, 7, 8)), n_threads=1, **QUICK)
+def test_ctrl_c_keeps_the_rounds_that_are_done():
+    solver = InterruptedPolyak(after=12)  # two rounds of five folds, and two fits of the third
+    found = ct.assess_people(answered(careless=(3, 7, 8)), n_threads=1, solver=solver, **QUICK)
     assert (found.stopped_by, found.after) == ("interrupted", "2 of 6 rounds")
     assert {person.name for person in found.people if person.verdict == "careless"} == {"3", "7", "8"}
     assert (found.weights == 1).all()
@@ -450,10 +450,9 @@ def test_ctrl_c_keeps_the_rounds_that_are_done(monkeypatch):
     assert not any("weights change" in sentence for sentence in found.sentences)
 
 
-def test_ctrl_c_before_everybody_was_judged_is_raised(monkeypatch):
-    interrupting(monkeypatch, after=3)
+def test_ctrl_c_before_everybody_was_judged_is_raised():
     with pytest.raises(KeyboardInterrupt):
-        ct.assess_people(answered(), n_threads=1, **QUICK)
+        ct.assess_people(answered(), n_threads=1, solver=InterruptedPolyak(after=3), **QUICK)
 
 
 def test_the_end_of_the_time_keeps_the_rounds_that_are_done(monkeypatch):

@@ -4,7 +4,7 @@ import dataclasses
 
 import numpy as np
 import pytest
-from conftest import interrupting
+from conftest import InterruptedPolyak
 
 import closerthan as ct
 from closerthan.calibration import Calibration
@@ -110,9 +110,9 @@ def test_simulated_answers_are_lapses_as_often_as_the_committee_says(found):
     np.testing.assert_allclose(drawn_with[clear], expected[clear], atol=0.02)
 
 
-def test_without_all_parts_of_the_committee_replicates_predict(monkeypatch):
-    interrupting(monkeypatch, after=14)
-    found = ct.replicate(ANSWERS, n_replicates=10, loss="ste", seed=0, n_threads=1)
+def test_without_all_parts_of_the_committee_replicates_predict():
+    solver = InterruptedPolyak(after=1 + 14)  # the first fit, and 14 more
+    found = ct.replicate(ANSWERS, n_replicates=10, loss="ste", seed=0, n_threads=1, solver=solver)
     assert (len(found), len(found.committee.maps), found.calibration) == (10, 10, None)
 
 
@@ -183,19 +183,18 @@ def test_early_stopping_holds_nothing_out_of_a_replicate():
     assert len(found) == 3
 
 
-def test_ctrl_c_keeps_the_replicates_that_are_done(monkeypatch, found):
-    interrupting(monkeypatch, after=12)
-    kept = ct.replicate(ANSWERS, n_replicates=30, loss="ste", seed=0, n_threads=1)
+def test_ctrl_c_keeps_the_replicates_that_are_done(found):
+    solver = InterruptedPolyak(after=1 + 12)
+    kept = ct.replicate(ANSWERS, n_replicates=30, loss="ste", seed=0, n_threads=1, solver=solver)
     assert kept.interrupted
     assert len(kept) == 12
     shapes = [procrustes(x, y, scaling=False).distance for x, y in zip(kept.maps, found.maps, strict=False)]
     np.testing.assert_allclose(shapes, 0, atol=1e-12)
 
 
-def test_ctrl_c_before_there_are_two_replicates_is_raised(monkeypatch):
-    interrupting(monkeypatch, after=1)
+def test_ctrl_c_before_there_are_two_replicates_is_raised():
     with pytest.raises(KeyboardInterrupt):
-        ct.replicate(ANSWERS, n_replicates=30, loss="ste", seed=0, n_threads=1)
+        ct.replicate(ANSWERS, n_replicates=30, loss="ste", n_threads=1, solver=InterruptedPolyak(after=1 + 1))
 
 
 def test_what_is_saved_comes_back(found, tmp_path):
@@ -367,9 +366,9 @@ def test_a_calibration_without_errors_to_learn_from_changes_little():
     assert curve.probability(np.array([1.0]), 25)[0] > 0.95
 
 
-def test_ctrl_c_during_the_simulated_studies_keeps_the_replicates_uncalibrated(monkeypatch):
-    interrupting(monkeypatch, after=1 + 10 + 10 * resampling.MAPS_PER_FOLD + 5)
-    found = ct.replicate(ANSWERS, n_replicates=10, loss="ste", seed=0, n_threads=1)
+def test_ctrl_c_during_the_simulated_studies_keeps_the_replicates_uncalibrated():
+    solver = InterruptedPolyak(after=1 + 10 + 10 * resampling.MAPS_PER_FOLD + 5)
+    found = ct.replicate(ANSWERS, n_replicates=10, loss="ste", seed=0, n_threads=1, solver=solver)
     assert (len(found), found.simulated, found.interrupted) == (10, None, True)
     assert found.cut == "interrupted before all probabilities were calibrated"
     np.testing.assert_array_equal(found.neighbour_probability(1), neighbour_probability(found.maps, 1))

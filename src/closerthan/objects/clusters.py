@@ -284,7 +284,7 @@ def cluster(
 
 
 def _maps_of_halves(answers: Comparisons, refitter: Refitter, tick: Callable[[], None]) -> list[Array]:
-    """Maps fitted to random halves of the answers; none if there are too few to split."""
+    """Return maps fitted to random halves of the answers; none if there are too few answers to split."""
     if answers.n_answers < 2:
         return []
     rng = np.random.default_rng(refitter.seed)

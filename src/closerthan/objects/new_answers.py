@@ -47,7 +47,7 @@ class NewAnswers:
 
 
 def about_new_objects(answers: Any, n_known: int, names: Sequence[str] | None) -> NewAnswers:
-    """Find the new objects: those whose names the map does not have, or whose numbers are beyond its last.
+    """Return the answers about new objects: those whose names the map lacks, or whose numbers exceed its last one.
 
     Examples
     --------

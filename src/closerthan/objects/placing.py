@@ -75,7 +75,7 @@ class Placement:
 
     @property
     def standard_errors(self) -> Array:
-        """Of each coordinate."""
+        """Standard error of each coordinate."""
         return np.sqrt(np.diagonal(self.covariances, axis1=1, axis2=2))
 
     def _repr_html_(self) -> str:
@@ -90,12 +90,12 @@ class Placement:
 
     @property
     def embedding(self) -> Array:
-        """The map with the new objects after its own."""
+        """Positions of all objects: those of the map, followed by the new ones."""
         return np.concatenate([self.known, self.places])
 
     @property
     def all_names(self) -> tuple[str, ...] | None:
-        """The names of all objects, in the order of :attr:`embedding`."""
+        """Names of all objects, in the order of :attr:`embedding`."""
         return None if self.names is None or self.known_names is None else (*self.known_names, *self.names)
 
 

@@ -276,7 +276,7 @@ def embed_views(
 
 @dataclass(frozen=True)
 class _Stop:
-    """Says whether Ctrl-C was pressed or the time is over."""
+    """Stopping condition: Ctrl-C was pressed, or the time is over."""
 
     cancelled: CancelFlag
     budget: Budget
