@@ -24,7 +24,7 @@ import closerthan as ct
 from benchmarks.measured import measured_on, write_measured
 from benchmarks.real_answers import cars, faces, music
 from benchmarks.tables import table
-from closerthan.metrics import share_standard_error
+from closerthan.metrics import proportion_standard_error
 from closerthan.uncertainty import learning_curve, power_law
 from closerthan.wording import percent
 
@@ -66,7 +66,7 @@ class Prediction(NamedTuple):
     @property
     def possible(self) -> float:
         """Probability that the noise of the answers alone changes the error by at most .01."""
-        return float(2 * ndtr(WITHIN / share_standard_error(self.now, self.curve.total)) - 1)
+        return float(2 * ndtr(WITHIN / proportion_standard_error(self.now, self.curve.total)) - 1)
 
     def again(self) -> "Prediction":
         """Predict again from the same errors of parts, with the current constants."""

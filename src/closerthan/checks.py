@@ -165,7 +165,7 @@ def check_keywords(keywords: Iterable[str], accepted: Iterable[str]) -> None:
     for keyword in keywords:
         if keyword not in names:
             close = difflib.get_close_matches(keyword, names, 1)
-            hint = f"did you mean {close[0]!r}?" if close else f"valid names: {', '.join(names)}"
+            hint = f"did you mean {close[0]!r}?" if close else f"choose from: {', '.join(names)}"
             raise TypeError(f"unexpected keyword argument {keyword!r}; {hint}")
 
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self, TypedDict, Typ
 
 from closerthan.checks import ParameterError, check_keywords, number, whole
 from closerthan.losses import LOSSES, Loss, loss_named
-from closerthan.registry import Own, as_data, from_data, name_of, parameters
+from closerthan.registry import UserDefined, as_data, from_data, name_of, parameters
 
 if TYPE_CHECKING:
     import numpy as np
@@ -163,13 +163,13 @@ class Settings:
         sklearn_name="n_components",
         help="Dimensions of the map.",
     )
-    loss: "str | Loss | Own" = _setting(  # noqa: RUF009
+    loss: "str | Loss | UserDefined" = _setting(  # noqa: RUF009
         AUTO,
         "--loss",
         metavar="NAME",
         help="gnmds, ckl, ste, tste, soe, or auto: the one that predicts held-out answers best.",
     )
-    solver: "str | Solver | Own" = _setting(  # noqa: RUF009
+    solver: "str | Solver | UserDefined" = _setting(  # noqa: RUF009
         "polyak",
         "--solver",
         metavar="NAME",
@@ -258,9 +258,9 @@ class Settings:
         if seed is not None:
             seed = whole("seed", seed, least=0)
         loss, solver = self.loss, self.solver
-        if not self.is_auto and not isinstance(loss, Own):
+        if not self.is_auto and not isinstance(loss, UserDefined):
             loss = loss_named(loss).in_dims(n_dims)
-        if not isinstance(solver, Own):
+        if not isinstance(solver, UserDefined):
             solver = solver_named(solver)
         parameters(solver)  # raises an error for a solver that could not be saved
         checked = {

@@ -19,8 +19,8 @@ from numpy.typing import ArrayLike, NDArray
 from closerthan.arrays import Array
 from closerthan.checks import checked
 from closerthan.comparisons import Comparisons, pairs_of
-from closerthan.comparisons.grouping import numbered, questions
-from closerthan.metrics import NORMAL_95, share_standard_error
+from closerthan.comparisons.questions import consecutive_numbers, object_set_keys
+from closerthan.metrics import NORMAL_95, proportion_standard_error
 from closerthan.wording import html_table
 
 __all__ = ["MEASURES", "Centrality", "centrality"]
@@ -179,12 +179,12 @@ def _most_central(answers: Comparisons) -> _Decided:
     about the same three objects decides.
     """
     rows = answers.rows
-    three = numbered(questions(rows, answers.n_objects, None)).astype(np.int64)
+    three = consecutive_numbers(object_set_keys(rows, answers.n_objects, None)).astype(np.int64)
     unit, several = three, np.zeros(len(rows), dtype=bool)
     if answers.answers is not None:
-        own = numbered((answers.answers.astype(np.int64) * (int(three.max()) + 1) + three).astype(np.uint64))
+        own = consecutive_numbers((answers.answers.astype(np.int64) * (int(three.max()) + 1) + three).astype(np.uint64))
         several = np.bincount(own)[own] > 1
-        unit = numbered(np.where(several, own + int(three.max()) + 1, three).astype(np.uint64))
+        unit = consecutive_numbers(np.where(several, own + int(three.max()) + 1, three).astype(np.uint64))
     n_units = int(unit.max()) + 1
     members = np.empty((n_units, 3), dtype=np.int32)
     members[unit] = np.sort(rows, axis=1)
@@ -216,7 +216,7 @@ def _lens_depth(answers: Comparisons, decided: _Decided) -> Centrality:
         number = total**2 / squared  # effective number of answers
         depth = won / total
         shrunk = (depth * number + 0.5) / (number + 1)  # a fraction of 0 or 1 must not have a standard error of 0
-        errors = share_standard_error(shrunk, number)
+        errors = proportion_standard_error(shrunk, number)
     return Centrality(depth, errors, np.bincount(objects, minlength=n_objects), "lens depth", answers.names)
 
 

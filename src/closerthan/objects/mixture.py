@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from closerthan.arrays import Array
 from closerthan.comparisons import Comparisons, pairs_of
-from closerthan.comparisons.grouping import numbered
+from closerthan.comparisons.questions import consecutive_numbers
 from closerthan.metrics import margins
 
 __all__ = ["Mixture"]
@@ -39,7 +39,7 @@ class Mixture:
     def of(cls, comparisons: Comparisons) -> Self:
         """Return the mixture of these comparisons."""
         numbers = comparisons.answers
-        answer = np.arange(len(comparisons)) if numbers is None else numbered(numbers)
+        answer = np.arange(len(comparisons)) if numbers is None else consecutive_numbers(numbers)
         return cls(comparisons, answer, np.bincount(answer, comparisons.weights) / np.bincount(answer))
 
     @property

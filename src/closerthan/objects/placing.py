@@ -25,7 +25,7 @@ from closerthan.objective.cpu.objective import CPU
 from closerthan.objects.from_features import FeatureRegression
 from closerthan.objects.new_answers import NewAnswers, about_new_objects
 from closerthan.objects.prior import Prior
-from closerthan.registry import Own
+from closerthan.registry import UserDefined
 from closerthan.result import Result
 from closerthan.wording import counted, html_table, percent_if_known
 
@@ -322,7 +322,7 @@ def _loss_of(loss: str | Loss | None, own: Any) -> Loss:
         return own
     if loss is not None and loss != "auto":
         return loss_named(loss)
-    if isinstance(own, Own):
+    if isinstance(own, UserDefined):
         raise ValueError(f"the map was fitted with a loss of your own, {own.name}; pass it as loss=")
     raise ValueError('it is not known with which loss the map was fitted; pass it, as in loss="ste"')
 

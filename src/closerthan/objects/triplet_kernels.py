@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from closerthan.arrays import Array
 from closerthan.checks import checked
 from closerthan.comparisons import Comparisons, pair_numbers
-from closerthan.comparisons.grouping import numbered
+from closerthan.comparisons.questions import consecutive_numbers
 
 __all__ = ["KERNELS", "triplet_kernel"]
 
@@ -75,7 +75,7 @@ def _cosines(n_objects: int, row: NDArray[np.int64], column: NDArray[np.int64], 
     """Return the cosines between the rows of a sparse matrix, whose entries at the same position are summed."""
     from scipy.sparse import csr_array
 
-    place = numbered(column)  # renumbered without gaps, since most of the n x n columns may be empty
+    place = consecutive_numbers(column)  # renumbered without gaps, since most of the n x n columns may be empty
     vectors = csr_array((values, (row, place)), shape=(n_objects, int(place.max()) + 1))
     products: Array = (vectors @ vectors.T).toarray()
     length = np.sqrt(np.diagonal(products))

@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 from closerthan.arrays import Array, frozen
 from closerthan.checks import checked, whole
 from closerthan.comparisons import Comparisons
-from closerthan.comparisons.grouping import numbered, questions
+from closerthan.comparisons.questions import consecutive_numbers, object_set_keys
 from closerthan.evaluate.cross_validation import folds
 from closerthan.fit.ctrl_c import CancelFlag, CtrlC
 from closerthan.fit.embedding import embed
@@ -176,7 +176,7 @@ class Views:
 
 def _varied(answers: Comparisons, rows: NDArray[np.intp], number: int) -> NDArray[np.intp]:
     """Return the first rows with different questions in which each object occurs only a few times, then other rows."""
-    question = numbered(questions(answers.rows, answers.n_objects, None))[rows]
+    question = consecutive_numbers(object_set_keys(answers.rows, answers.n_objects, None))[rows]
     _, first = np.unique(question, return_index=True)
     rows = rows[np.sort(first)]
     times: Counter[int] = Counter()

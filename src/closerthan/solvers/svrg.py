@@ -111,9 +111,9 @@ class SVRG(Solver):
             if getattr(self, name) is not None:
                 whole(name, getattr(self, name))
         if self.sampling not in SAMPLINGS:
-            raise ValueError(f"unknown sampling {self.sampling!r}; known are: {', '.join(SAMPLINGS)}")
+            raise ValueError(f"unknown sampling {self.sampling!r}; choose from: {', '.join(SAMPLINGS)}")
         if self.output not in ("best", "last", "random"):
-            raise ValueError(f"unknown output {self.output!r}; known are: best, last, random")
+            raise ValueError(f"unknown output {self.output!r}; choose from: best, last, random")
         step_rule(self.step)
 
     def run(  # type: ignore[override]  # requires a capability, see needs

@@ -19,7 +19,7 @@ from closerthan.comparisons.grouping import AUTO
 from closerthan.evaluate.diagnostics import different_mentions, mentions
 from closerthan.metrics import margins
 from closerthan.result import Result
-from closerthan.saved_arrays import read_whole
+from closerthan.saved_arrays import read_and_parse
 from closerthan.saving import whole_file
 from closerthan.settings import ENDED, FitOptions, Settings, lists_options
 from closerthan.uncertainty.alignment import align, size_is_free
@@ -387,7 +387,7 @@ class Replicates:
     @checked
     def load(cls, path: str | Path) -> Self:
         """Read a file that :meth:`save` wrote."""
-        return read_whole(path, "file of replicates", cls._from_arrays)
+        return read_and_parse(path, "file of replicates", cls._from_arrays)
 
     @classmethod
     def _from_arrays(cls, arrays: Mapping[str, Any]) -> Self:

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from closerthan.checks import checked
 from closerthan.comparisons import Comparisons, in_order, most_objects
-from closerthan.comparisons.column_names import known, plain
-from closerthan.comparisons.sides import share_on_the_left, without_one_sided
+from closerthan.comparisons.column_names import is_usual_name, plain
+from closerthan.comparisons.sides import fraction_on_left, without_one_sided
 from closerthan.comparisons.trials import Trials
 from closerthan.files.formats.frames import FrameTable, is_frame
 from closerthan.files.formats.lists import expand_lists
@@ -177,7 +177,7 @@ def _open_export(path: Any, reading: Reading, arrow_from: int) -> Export:
     named_columns = {plain(column) for column in mentioned if isinstance(column, str)}
 
     def is_column(name: str) -> bool:
-        return known(name) or plain(name) in named_columns
+        return is_usual_name(name) or plain(name) in named_columns
 
     try:
         table = (
@@ -305,7 +305,7 @@ def _answers(export: Export, reading: Reading) -> Answers:
         dropped={**selection.left_out, **dropped},
         n_participants=n_participants,
         median_time=_median_time(comparisons),
-        share_left=share_on_the_left(comparisons),
+        share_left=fraction_on_left(comparisons),
         not_used=tuple(name for place, name in enumerate(table.names) if name and place not in used_columns),
         notes=tuple(dict.fromkeys([*table.notes, *notes])),
     )
