@@ -1,9 +1,9 @@
 """Agreement of two seeds of ``loss="auto"``, and the distance between the maps of two starts.
 
     python -m benchmarks.auto_choice            a minute on two cores; writes docs/measured/auto-*.md
-    python -m benchmarks.auto_choice --quick    a rehearsal, in which everything is small; writes nothing
+    python -m benchmarks.auto_choice --quick    a small version; writes nothing
 
-Answers of people are read from the folder CLOSERTHAN_DATA; sets that are missing are left out.
+Answers of people are read from the folder CLOSERTHAN_DATA; missing sets are skipped.
 """
 
 import argparse
@@ -107,18 +107,18 @@ def main() -> None:
         start_rows.append(starts(name, answers, n_dims))
         print(*row, *start_rows[-1][1:], sep="  ", flush=True)
     pairs, differ, contradict = counts
-    titles = ["answers", "winners", "other winner", "contradiction", "losses called as good"]
+    titles = ["answers", "winners", "different winners", "contradictions", "losses called as good"]
     texts = {
         "ties": [
-            f"Two seeds name different winners in **{percent(differ / pairs, 0)}** of the cases. They contradict each "
-            f"other, in that each calls the other's winner worse, in **{percent(contradict / pairs, 1)}**:",
+            f"Two seeds choose different losses in **{percent(differ / pairs, 0)}** of the cases. They contradict each "
+            f"other, each calling the other's winner worse, in **{percent(contradict / pairs, 1)}**:",
             table(titles, tie_rows),
             f"{SEEDS} seeds each. A loss is called as good as the winner if its error on the same held-out answers is "
             f"at most {TIED:g} standard errors higher.",
         ],
         "starts": [
-            f"Procrustes distance between the maps of {SEEDS} starts, at their end and after {EPOCHS} epochs, when "
-            f"`auto` compares two starts; above {DIFFERENT:g} they are called different:",
+            f"Procrustes distance between the final maps of {SEEDS} starts, and between their maps after {EPOCHS} "
+            f"epochs, when `auto` compares two starts; above {DIFFERENT:g} they are called different:",
             table(["answers", "median", "largest", f"after {EPOCHS} epochs: median", "largest"], start_rows),
         ],
     }

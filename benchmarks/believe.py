@@ -3,8 +3,8 @@
     python -m benchmarks.believe
 
 runs ``closerthan fit FILE --dims auto --by people --replicates 100`` once on the answers of 39 people about 36 faces
-(cfd36_people.csv in the folder CLOSERTHAN_DATA; where it is missing, simulated people take their place, and nothing is
-written). All numbers of docs/measured/what-can-i-believe.md, and docs/images/what-can-i-believe.png, are from that run.
+(cfd36_people.csv in the folder CLOSERTHAN_DATA; if it is missing, simulated people are used and nothing is written).
+All numbers in docs/measured/what-can-i-believe.md, and docs/images/what-can-i-believe.png, come from that run.
 """
 
 import json

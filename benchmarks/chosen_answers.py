@@ -50,7 +50,7 @@ def main() -> None:
         results = np.array([accuracies(name, FIRST_SEED + run) for run in range(runs)])
         rows.append([WORLDS[name].title, *map(percentage_points, results.mean(axis=0))])
         print(*rows[-1], sep=" | ", flush=True)
-    header = ["right about other questions, %", "auto", "auto, finished", "tste", "tste, finished"]
+    header = ["accuracy on other questions, %", "auto", "auto, refined", "tste", "tste, refined"]
     note = f"Means of {runs} runs."
     write_measured("chosen-answers", "\n\n".join([table(header, rows), note, measured_on(COMMAND)]))
 

@@ -6,13 +6,13 @@
 Numbers: points with or without groups, and simulated people who answer as ste assumes. A map is fitted, and the number
 of groups is determined on it and on maps of halves of the answers, as ``closerthan cluster`` does.
 
-Trees, two sets: one like that with which cblearn tests its clustering (2 x 10 points), where the partitions into 2 to 6
-groups are compared; and 200 points in four clouds with 4,000 triplets, for the seconds. cblearn runs in an
-environment of its own, and is stopped when its patience is spent: its seconds are a lower bound then.
+Trees: two data sets, one like the one that cblearn tests its clustering with (2 x 10 points), for comparing the
+partitions into 2 to 6 groups, and one of 200 points in four clouds with 4,000 triplets, for the time. cblearn runs in
+an environment of its own and is stopped after a time limit; its time is then a lower bound.
 
-cblearn 0.4.0 keeps "i is closer to j than to k" as the pair (i, j) alone and not as (j, i): it counts for two clusters
-only if the anchor is in the first of them. So its groups are compared twice: as it is, and with each pair entered
-both ways, which is what the formula of Ghoshdastidar et al. (2019) says.
+cblearn 0.4.0 stores "i is closer to j than to k" only as the pair (i, j) and not as (j, i), so that it counts for two
+clusters only if the anchor is in the first of them. Its groups are therefore compared twice: as they are, and with
+each pair entered both ways, as in the formula of Ghoshdastidar et al. (2019).
 """
 
 import argparse
@@ -177,12 +177,12 @@ def numbers(n_sets: int) -> str:
     header = ("points", *(f"{n} objects, {per} answers each" for n, per in SHAPES))
     return "\n\n".join(
         [
-            f"Of {continua} continua, **{false}** are said to have clear groups. Where groups are called clear and "
-            f"their number stable, it is right in **{right} of {n_stable}** cases:",
+            f"Of {continua} continua, **{false}** are said to have clear groups. If groups are called clear and "
+            f"their number stable, the number is right in **{right} of {n_stable}** cases:",
             table(header, rows),
-            f"Of {n_sets} sets: true number found / groups called clear / of those whose number is also called "
-            "stable, how many are right. For continua: how many are called clear. Distances between the nearest "
-            "centres in standard deviations of a group; of unequal groups, one has half of the objects.",
+            f"Of {n_sets} sets: number of groups right / groups called clear / number right among those in which it is "
+            "also called stable. For continua: groups called clear. Distances between the nearest centres are in "
+            "standard deviations of a group; one of the unequal groups has half of the objects.",
         ]
     )
 

@@ -200,7 +200,7 @@ def main() -> int:
     n_participants, seconds, kills = (20, 5.0, 3) if options.quick else (200, 60.0, 20)
     n_participants = options.participants or n_participants
     load = os.getloadavg()[0]
-    print(f"on {machine()}, {load:.1f} processes wanted a core before")
+    print(f"on {machine()}, load {load:.1f} before the start")
     wrong, sentences = [], []
     with tempfile.TemporaryDirectory() as folder:
         study = new_study(Path(folder), N_OBJECTS, 200)
@@ -212,7 +212,7 @@ def main() -> int:
         late = ordered[int(0.95 * len(ordered))]
         sentences.append(
             f"{n_participants} participants for {seconds:.0f} s: {len(ordered):,} replies "
-            f"({len(ordered) / seconds:.0f} a second), median {statistics.median(ordered):.1f} ms, "
+            f"({len(ordered) / seconds:.0f} per second), median {statistics.median(ordered):.1f} ms, "
             f"95 % below {late:.1f} ms, 99 % below {ordered[int(0.99 * len(ordered))]:.1f} ms, "
             f"slowest {ordered[-1]:.0f} ms; {len(replies.errors)} errors; stopped with {code}"
         )
@@ -231,19 +231,19 @@ def main() -> int:
         server.stop()
         print(sentences[-1])
         sentences.append(
-            f"The server killed {kills} times while {n_people} answered ({n_answering} of them to the last): "
-            f"{len(replies.acknowledged):,} acknowledged, {replies.lost:,} replies lost and asked for again, "
-            f"{replies.finished} finished, {len(replies.errors)} errors"
+            f"The server was killed {kills} times while {n_people} participants answered, {n_answering} of them "
+            f"until the last kill: {len(replies.acknowledged):,} answers acknowledged, {replies.lost:,} replies "
+            f"lost and requested again, {replies.finished} finished, {len(replies.errors)} errors"
         )
         wrong += (
             check(study, replies) + replies.errors[:3] + ([] if replies.finished == n_people else ["not all finished"])
         )
         wrong += [] if n_answering else ["killed when all had finished"]
-    sentences[-1] += f"; {', '.join(wrong) or 'every acknowledged answer was there, none twice'}"
+    sentences[-1] += f"; {', '.join(wrong) or 'every acknowledged answer was stored exactly once'}"
     print(sentences[-1])
     if not options.quick:
         lines = "\n".join(f"- {one}." for one in sentences)
-        busy = f"While {load:.0f} other processes wanted one of {os.cpu_count()} cores" if load > 1 else ""
+        busy = f"With a load of {load:.0f} on {os.cpu_count()} cores before the start" if load > 1 else ""
         busy += f" (this one had priority {os.nice(0)})" if busy and os.nice(0) else ""
         busy += ":\n\n" if busy else ""
         write_measured("collect", f"{busy}{lines}\n\n{measured_on('python -m benchmarks.collect')}")

@@ -1,7 +1,7 @@
 """False positives and power of comparing two maps: without a difference, and with objects that moved.
 
     python -m benchmarks.contrast            four minutes on two cores; writes docs/measured/contrast.md
-    python -m benchmarks.contrast --quick    a rehearsal, in which everything is small; writes nothing
+    python -m benchmarks.contrast --quick    a small version; writes nothing
 
 Simulated people answer as ste assumes, each with a map that differs a little from that of the group. In the second
 group, three of fifteen objects are moved, or none.
@@ -103,7 +103,12 @@ def main() -> None:
         rows.append((world.name, percent(counts.differ, digits=0), hits, percent(counts.false, digits=0)))
         print(*rows[-1], sep=" | ", flush=True)
     lines = table(
-        ["two groups", "said to differ", "moved objects that are named", "studies that name one that did not move"],
+        [
+            "two groups",
+            "called different",
+            "moved objects that are named",
+            "studies that name an object that did not move",
+        ],
         rows,
     )
     note = (

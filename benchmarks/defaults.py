@@ -126,10 +126,10 @@ NEIGHBOURS = [
     Setting("reach of Polyak steps / 2", _changed(reach=DEFAULTS.reach / 2)),
     Setting("lateness of the average * 2", _changed(lateness=2 * DEFAULTS.lateness)),
     Setting("lateness of the average / 2", _changed(lateness=DEFAULTS.lateness / 2)),
-    Setting("one pass an epoch", _changed(passes=1)),
-    Setting("four passes an epoch", _changed(passes=4)),
-    Setting("16 maps of a pass in the average", _changed(snapshots=16)),
-    Setting("4 maps of a pass in the average", _changed(snapshots=4)),
+    Setting("one pass per epoch", _changed(passes=1)),
+    Setting("four passes per epoch", _changed(passes=4)),
+    Setting("16 maps per pass in the average", _changed(snapshots=16)),
+    Setting("4 maps per pass in the average", _changed(snapshots=4)),
     Setting("no extra dimensions for random starts", _changed(extra_dimensions=None)),
     Setting("extra dimensions for twice as long", _changed(extra_dimensions=24.0)),
     Setting("extra dimensions for half as long", _changed(extra_dimensions=6.0)),
@@ -147,7 +147,7 @@ ALONE = [
     Setting("no bound along single comparisons", ct.solvers.SVRG(step=ct.solvers.StabilizedBB(longest=1e12))),
     Setting("a bound of 1/16", ct.solvers.SVRG(step=ct.solvers.StabilizedBB(longest=1 / 16))),
     Setting("independent draws", ct.solvers.SVRG(sampling="uniform")),
-    Setting("in batches, 32 an epoch", Batches()),
+    Setting("in batches, 32 per epoch", Batches()),
     Setting("start ten times smaller", ct.solvers.SVRG(), scale=0.01),
 ]
 
@@ -308,93 +308,93 @@ def main() -> None:
     page = [
         "# Defaults that need no tuning",
         "",
-        f"Made by `python -m benchmarks.defaults` on {datetime.date.today()}, closerthan {ct.__version__}. Errors are the share of "
-        "noise-free test triplets that the map gets wrong.",
+        f"Made by `python -m benchmarks.defaults` on {datetime.date.today()}, closerthan {ct.__version__}. Errors are the fraction of "
+        "noise-free test triplets that the map contradicts.",
         "",
-        "[How it works](how-it-works.md) says what each number of the default solver, `polyak`, is for. Those of the paper's solver (`svrg-sbb`):",
+        "[How it works](how-it-works.md) explains the parameters of the default solver, `polyak`. Those of the paper's solver (`svrg-sbb`) are:",
         "",
         "- The objective is a *mean* over comparisons, so the gradient and the curvature of one object's row shrink like "
-        "1/n. A step that suits 100 objects stalls at 10,000. The epsilon of the paper's solver (`svrg-sbb`), below which curvature is not "
-        f"believed, therefore scales: it is the larger of {EPSILON:g} / n and {1 / LONGEST:g} / |Q|; the second bounds the step "
-        f"along any single comparison by {LONGEST:g}, and takes over below {1 / LONGEST / EPSILON:g} comparisons per object.",
-        f"- SVRG-SBB's first epoch goes {FIRST_STEP:g} n (that is eta_0 = {FIRST_STEP:g} n / |Q|), and starts are drawn from N(0, 0.1^2).",
+        "1/n. A step size that suits 100 objects is far too small for 10,000. The epsilon of the paper's solver, a lower bound on the "
+        f"curvature, therefore scales with the data: it is the larger of {EPSILON:g} / n and {1 / LONGEST:g} / |Q|. The second value bounds the step "
+        f"along any single comparison by {LONGEST:g}, and applies below {1 / LONGEST / EPSILON:g} comparisons per object.",
+        f"- The first epoch of SVRG-SBB has a total step size of {FIRST_STEP:g} n (that is eta_0 = {FIRST_STEP:g} n / |Q|), and starts are drawn from N(0, 0.1^2).",
         "",
         "## Held-out error after 5 / 10 / 20 epochs, one start",
         "",
         shapes_table(),
         "",
-        "Few noisy answers are overfitted, whatever the step: use `validation=0.1`.",
+        "A few noisy answers are overfitted with any step size: use `validation=0.1`.",
         "",
-        "## The neighbours",
+        "## Neighbouring values",
         "",
-        "Each setting changed alone; means over all losses and over the shapes above with at most 200,000 triplets. The last "
-        f"column is the geometric mean of the final objective relative to the first row's (below {SMALL:g} counts as {SMALL:g}): above 1 is worse.",
+        "One setting is changed at a time; means over all losses and over the shapes above with at most 200,000 triplets. The last "
+        f"column is the geometric mean of the final objective relative to that of the first row (values below {SMALL:g} count as {SMALL:g}): above 1 is worse.",
         "",
         neighbours_table(NEIGHBOURS, arguments.seeds),
         "",
-        "How far a map is enlarged matters little in these means, but on single sets (whole fits, gnmds):",
+        "The rule for enlarging a map matters little in these means, but it does on single data sets (whole fits, gnmds):",
         "",
         sizes_table(arguments.seeds),
         "",
-        "The same for SVRG-SBB alone:",
+        "The same for SVRG-SBB:",
         "",
         neighbours_table(ALONE, arguments.seeds),
         "",
         "## Batch size and sampling",
         "",
-        "For SVRG, single comparisons and batches of a 32nd of the data differ little per epoch (see the rows above), and so do shuffled "
-        "passes and independent draws. What decides is speed: single comparisons touch three rows of the map, in passes over runs of neighbouring "
-        "answers that are read once; batches can be shared among threads. So its default is one comparison a step, and a 32nd of the data "
-        f"where that is at least {LEAST_SHARED_BATCH:,} comparisons and two an object. Polyak's steps are single ones always; two threads walk half "
+        "For SVRG, single comparisons and batches of 1/32 of the data differ little per epoch (see the rows above), and so do shuffled "
+        "passes and independent draws. Speed decides: single comparisons touch three rows of the map, in passes over runs of neighbouring "
+        "answers that are read once; batches can be divided among threads. The default is therefore one comparison per step, or 1/32 of the data "
+        f"if that is at least {LEAST_SHARED_BATCH:,} comparisons and two per object. Polyak steps always follow single comparisons; two threads take one half "
         "of a long stretch each.",
         "",
         "## Starts",
         "",
-        "Mean held-out error over all losses, of the start with the lowest objective:",
+        "Mean held-out error, over all losses, of the start with the lowest objective:",
         "",
         starts_table(3),
         "",
-        "One start is the default: with more dimensions at first, starts differ little. With `loss=\"auto\"` there are two, which "
-        "have a short heat first, and only the better one is run to its end; in the race, each round has given each loss another start already.",
+        "One start is the default, because starts with extra dimensions differ little. With `loss=\"auto\"` there are two starts, which are compared after "
+        "a few epochs, and only the better one is completed; in the race before, each loss has had a new start in each round.",
         "",
         "## Stopping",
         "",
-        "A fit ends after 100 epochs, or when three epochs lowered the best objective by less than the tolerance, as a share of all that the map has gained over one with all objects in one place. Over the "
-        "shapes with at most 20,000 triplets and all losses (`patience` counts only with `validation=`). `worthwhile` is what an epoch must gain at first, as the same share, "
-        "or the default solver's steps become half as long:",
+        "A fit ends after 100 epochs, or when three epochs have lowered the best objective by less than the tolerance, as a fraction of the total gain over a map with all objects in one place. The table shows means over the "
+        "shapes with at most 20,000 triplets and all losses (`patience` applies only with `validation=`). `worthwhile` is the gain that an epoch must have at first, as the same fraction; "
+        "otherwise the default solver halves its steps:",
         "",
         stopping_table(3),
         "",
         "## The race of losses",
         "",
-        "`loss=\"auto\"`, over the same shapes, with four times as many seeds; each number of `fit/loss_race.py` changed alone "
-        "(± the standard error over seeds, of the same answers):",
+        "`loss=\"auto\"` on the same shapes, with four times the number of seeds; one constant of `fit/loss_race.py` is changed at a time "
+        "(± the standard error over seeds, on the same answers):",
         "",
         race_table(arguments.seeds),
         "",
-        "FEWEST_FITTED (100,000), ENOUGH (20 per coordinate), MOST_HELD_OUT (20,000) and MOST_DRAWN (60 million comparisons) bound the race on large files alone: of 20,000 answers an error of "
-        "10 % is known to .002, which is the difference that matters.",
+        "FEWEST_FITTED (100,000), ENOUGH (20 per coordinate), MOST_HELD_OUT (20,000) and MOST_DRAWN (60 million comparisons) limit the race on large files only: with 20,000 answers, an error of "
+        "10 % has a standard error of .002, which is the smallest difference that matters.",
         "",
         "## The learning curve",
         "",
-        "Each number changed alone:",
+        "One constant is changed at a time:",
         "",
         "```{include} measured/enough-constants.md",
         "```",
         "",
-        "## Numbers without a row",
+        "## Constants without a row",
         "",
-        "The default solver has 24 numbers, with those of starts and stopping. The race of losses and the processor have theirs besides.",
+        "The default solver has 24 constants, including those of starts and stopping. The race of losses has its own, and so has the use of the processor.",
         "",
-        "- Geometry of a step: 1/8 of 1 / slope, by which no pair loses more than half of its difference; four times as many comparisons after an epoch "
-        "that gains little, which halves steps that shrink with a root.",
-        "- A start is made smaller where extra dimensions are more than the others, which is so with one to three.",
-        "- Sizes that a map may get after a pass: a half to four times, in quarters of an octave (an octave each, down to 1/16, when extra dimensions go); 1,024 "
-        "answers tell them, a mean loss to a thirtieth of its spread. An error above 40 % counts as chance.",
-        "- The processor: rows of 8 single-precision numbers (a vector), 16 comparisons at a time (their losses fill vectors; at most a quarter as many as objects, or the same ones would move again and again), rows fetched 8 comparisons ahead, "
-        "orders copied 1,024 at a time (8 KB), 16 neighbours read together (three cache lines), 64 runs side by side, at most 2^14 runs (their order is a tenth of the time of a pass), a map for the "
-        "average at most every eighth as many comparisons as it has numbers (a tenth of a pass) and at least every 2^17 (an order of 1 MB), parts of at least 2^14 comparisons for a thread (0.2 ms) "
-        "and at most 16 of them, 1 ms of waiting before a thread sleeps, and fits at the same time from 16,000 comparisons on (shorter ones wait for Python).",
+        "- Geometry of a step: at most 1/8 of 1 / slope, which keeps a pair from losing more than half of its difference; the count of comparisons is multiplied by four after an epoch "
+        "with little progress, which halves steps that shrink with its square root.",
+        "- A start is smaller if there are more extra dimensions than dimensions, which is the case for one to three dimensions.",
+        "- Factors for the size of a map after a pass: a half to four, in quarters of an octave (in octaves, down to 1/16, when the extra dimensions are dropped); 1,024 "
+        "answers determine them, which gives a mean loss to a thirtieth of its spread. An error above 40 % counts as chance.",
+        "- The processor: rows of 8 single-precision numbers (a vector); 16 comparisons at a time (their losses fill vectors), but at most a quarter of the number of objects, because the same objects would otherwise move repeatedly; rows prefetched 8 comparisons ahead; "
+        "orders copied 1,024 at a time (8 KB); 16 neighbours read in succession (three cache lines); 64 runs visited in turn; at most 2^14 runs (drawing their order takes a tenth of a pass); a map added to the "
+        "average at most once in an eighth of its number of coordinates (a tenth of a pass) and at least once in 2^17 comparisons (an order of 1 MB); parts of at least 2^14 comparisons per thread (0.2 ms) "
+        "and at most 16 of them; 1 ms of spinning before a thread sleeps; and parallel fits from 16,000 comparisons on (shorter ones would wait for Python).",
         "",
     ]  # fmt: skip
     arguments.out.parent.mkdir(parents=True, exist_ok=True)

@@ -1,7 +1,7 @@
 """The choice of the number of dimensions: how often it is right, and how often it is too large.
 
     python -m benchmarks.dims            five minutes on one core; writes docs/measured/dims.md
-    python -m benchmarks.dims --quick    a rehearsal with two sets of each kind; writes nothing
+    python -m benchmarks.dims --quick    two sets of each kind; writes nothing
 
 The answers come from random maps with a known number of dimensions. A second table measures how often the 95 % interval
 of a gain contains the true gain of the same maps, if a third dimension is so weak that it hardly helps.
@@ -35,7 +35,7 @@ class Kind(NamedTuple):
     noise: str = "ste"
     level: float | None = None
     n_people: int = 0
-    differences: float = 0.0  # between people: standard deviation of the logarithms of their weights of dimensions
+    differences: float = 0.0  # standard deviation between people of the logarithms of their dimension weights
     repeats: int = 1  # number of answers to each question
 
 
@@ -153,7 +153,7 @@ def intervals(n_sets: int, rng: np.random.Generator) -> list[str]:
         print(*rows[-1], sep="  ", flush=True)
     titles = ["size of the third dimension", "people", "true gain, points", "interval contains it", "called better"]
     return [
-        f"The interval of a gain, where a third dimension is weak ({counted(n_sets, 'set')} of 2,000 answers about 25 "
+        f"Intervals for the gain of a weak third dimension ({counted(n_sets, 'set')} of 2,000 answers about 25 "
         "objects each):",
         "",
         table(titles, rows),

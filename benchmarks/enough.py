@@ -2,7 +2,7 @@
 
     python -m benchmarks.enough            five minutes on two cores; writes enough*.md in docs/measured
     python -m benchmarks.enough halves | simulated
-    python -m benchmarks.enough --quick    a rehearsal, in which everything is small; writes nothing
+    python -m benchmarks.enough --quick    a small version; writes nothing
 
 Simulated people: the curve is computed from half of the answers; maps of all answers are then tested on 100,000 new
 answers, which gives the error with twice the answers to within .002. The constants of the rule were chosen on other
@@ -24,7 +24,7 @@ import closerthan as ct
 from benchmarks.measured import measured_on, write_measured
 from benchmarks.real_answers import cars, faces, music
 from benchmarks.tables import table
-from closerthan.metrics import share_standard_error
+from closerthan.metrics import proportion_standard_error
 from closerthan.uncertainty import learning_curve, power_law
 from closerthan.wording import percent
 
@@ -66,7 +66,7 @@ class Prediction(NamedTuple):
     @property
     def possible(self) -> float:
         """Probability that the noise of the answers alone changes the error by at most .01."""
-        return float(2 * ndtr(WITHIN / share_standard_error(self.now, self.curve.total)) - 1)
+        return float(2 * ndtr(WITHIN / proportion_standard_error(self.now, self.curve.total)) - 1)
 
     def again(self) -> "Prediction":
         """Predict again from the same errors of parts, with the current constants."""
@@ -182,29 +182,37 @@ def halves() -> str | None:
     rows, predictions = [], []
     for study in STUDIES:
         try:
-            mine = [half(study, seed) for seed in range(SPLITS)]
+            own = [half(study, seed) for seed in range(SPLITS)]
         except OSError as error:
             print(f"{study.name}: left out ({error})", flush=True)
             continue
-        predictions += mine
-        each = np.mean([one.curve.n_answers / np.prod(one.curve.shape) for one in mine])
-        misses = ", ".join(f"{one.miss:+.3f}" for one in mine)
-        covered = [sum(one.covered for one in some) for some in (before(mine), mine)]
-        cells = [f"{np.mean([value(one) for one in mine]):.3f}" for value in (lambda o: o.now, lambda o: o.true)]
-        rows.append([study.name, f"{each:.0f}", *cells, misses, *(f"{number} of {len(mine)}" for number in covered)])
+        predictions += own
+        each = np.mean([one.curve.n_answers / np.prod(one.curve.shape) for one in own])
+        misses = ", ".join(f"{one.miss:+.3f}" for one in own)
+        covered = [sum(one.covered for one in some) for some in (before(own), own)]
+        cells = [f"{np.mean([value(one) for one in own]):.3f}" for value in (lambda o: o.now, lambda o: o.true)]
+        rows.append([study.name, f"{each:.0f}", *cells, misses, *(f"{number} of {len(own)}" for number in covered)])
         print(*rows[-1], sep="  ", flush=True)
     if not predictions:
         return None
     n_before, n_covered = (sum(one.covered for one in some) for some in (before(predictions), predictions))
-    titles = ["study", "answers per coordinate", "error of a half", "of all", "said minus true", "held before", "held"]
+    titles = [
+        "study",
+        "answers per coordinate",
+        "error of a half",
+        "of all",
+        "predicted minus true",
+        "covered before",
+        "covered",
+    ]
     return "\n\n".join(
         [
-            "On halves of real studies the interval held the error of the whole study in "
+            "On halves of real studies, the interval contained the error of the whole study in "
             f"**{n_covered} of {len(predictions)}** cases ({n_before} before it was widened), and the prediction was "
             f"within {WITHIN:g} in {within(predictions)}:",
             table(titles, rows),
-            f"{SPLITS} ways to halve each study; the error of the whole is cross-validated. Where answers are few for "
-            "the number of objects and dimensions (music), errors fall faster than a curve through smaller parts "
+            f"{SPLITS} ways to halve each study; the error of the whole is cross-validated. If there are few answers "
+            "for the number of objects and dimensions (music), errors fall faster than a curve through smaller parts "
             "predicts.",
             measured_on("python -m benchmarks.enough"),
         ]
@@ -232,20 +240,21 @@ def main() -> None:
     rows, predictions = [], []
     for low, high in SIZES[:1] if arguments.quick else SIZES:
         numbers = np.exp(rng.uniform(np.log(low), np.log(high), 3 if arguments.quick else SETS)).astype(int)
-        mine = [simulate(rng, int(number)) for number in numbers]
-        rows.append([f"{low:,} – {high:,}", *measured(mine)])
-        predictions += mine
+        own = [simulate(rng, int(number)) for number in numbers]
+        rows.append([f"{low:,} – {high:,}", *measured(own)])
+        predictions += own
     good = sum(abs(one.miss) <= WITHIN for one in predictions)
-    titles = ["answers", "sets", "error now", "with twice as many", "mean miss", f"within {WITHIN:g}", "possible",
+    titles = ["answers", "sets", "error now", "with twice the answers", "mean miss", f"within {WITHIN:g}", "possible",
               "in the interval"]  # fmt: skip
     lines = [
-        f"The error with twice as many answers is predicted to {WITHIN:g} in **{good} of {len(predictions)}** sets:",
+        f"The error with twice the number of answers is predicted to within {WITHIN:g} in "
+        f"**{good} of {len(predictions)}** sets:",
         "",
         table(titles, rows),
         "",
         "20 to 100 objects in 1 to 5 dimensions, seven kinds of noise, at least "
-        f"{FEWEST_PER_COORDINATE} answers per object and dimension, loss auto; judged by {NEW:,} new answers. "
-        "*Possible*: if right and wrong answers were counted and only their noise were unknown.",
+        f"{FEWEST_PER_COORDINATE} answers per object and dimension, loss auto; tested on {NEW:,} new answers. "
+        "*Possible*: the best that can be expected, given the sampling error of the current answers.",
         "",
         measured_on("python -m benchmarks.enough"),
     ]

@@ -1,7 +1,7 @@
 """Time and memory to read a large CSV file of named triplets.
 
-    python benchmarks/files.py                      # 10 million triplets of 1,000 objects
-    python benchmarks/files.py --rows 1000000 --without-pyarrow
+    python -m benchmarks.files                      # 10 million triplets of 1,000 objects
+    python -m benchmarks.files --rows 1000000 --without-pyarrow
 
 The file is written to a temporary folder and read in a separate process, so that the peak is that of reading alone.
 """

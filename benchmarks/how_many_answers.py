@@ -80,10 +80,11 @@ def text(errors: np.ndarray) -> str:
     shapes = ", ".join(f"{n_objects} objects in {n_dims}" for n_objects, n_dims in SHAPES)
     paragraphs = [
         "Mean held-out errors of the problems, from the lowest to the highest, by answers per object and dimension and "
-        "by the share of answers that are reversed:",
+        "by the fraction of reversed answers:",
         table(["", *(f"{per} answers" for per in PER_OBJECT_AND_DIMENSION)], rows),
-        f"Problems: {shapes} dimensions; {TRIALS} sets of random points each, fitted in as many dimensions as they "
-        "have, four starts, all else by default. The error is measured on 5,000 other answers, none of them reversed.",
+        f"Problems: {shapes} dimensions; {TRIALS} sets of random points each, fitted in the true number of "
+        "dimensions, four starts, otherwise default settings. The error is measured on 5,000 other "
+        "answers, none of them reversed.",
         measured_on("python -m benchmarks.how_many_answers"),
     ]
     return "\n\n".join(paragraphs)

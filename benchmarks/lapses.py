@@ -1,7 +1,7 @@
 """Calibration of the most confident predictions, for simulated people who lapse and for answers of real people.
 
     python -m benchmarks.lapses            three minutes on two cores; writes docs/measured/trust-lapses.md
-    python -m benchmarks.lapses --quick    a rehearsal, in which everything is small; writes nothing
+    python -m benchmarks.lapses --quick    a small version; writes nothing
 
 Simulated people answer some questions at random, and the others as ste assumes or without error. Answers of real
 people are read from the folder CLOSERTHAN_DATA, a quarter of them held out; missing sets are skipped. The same scores
@@ -118,15 +118,24 @@ def main() -> None:
             rows.append(row(name, [judged(people_of_file(read), n_dims, "auto")]))
         except OSError as error:
             print(f"{name}: left out ({error})", flush=True)
-    titles = ["answers", "said", "right", "off", "with lapses: said", "right", "off", "log loss", "with lapses"]
+    titles = [
+        "answers",
+        "predicted",
+        "right",
+        "off",
+        "with lapses: predicted",
+        "right",
+        "off",
+        "log loss",
+        "with lapses",
+    ]
     text = "\n\n".join(
         [
-            "The surest tenth of the predictions: mean probability, and how often they came true, without and with a "
+            "The most confident tenth of the predictions: mean probability and observed frequency, without and with a "
             "lapse rate in the calibration:",
             table(titles, rows),
             f"Simulated people compare 30 objects in 2 dimensions ({SETS} sets each, {N_NEW:,} new answers); a quarter "
-            "of the answers of people is held out. *Off* is in percentage points; the log loss is that of all "
-            "predictions.",
+            "of the real answers is held out. *Off* is in percentage points; the log loss is that of all predictions.",
             measured_on("python -m benchmarks.lapses"),
         ]
     )

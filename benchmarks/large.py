@@ -1,6 +1,6 @@
 """Large: 10^8 triplets from a memory-mapped file, fitted in a separate process whose peak memory is measured.
 
-python -m benchmarks.large ANSWERS.npy TEST.npy SECONDS        # what the measurement runs
+python -m benchmarks.large ANSWERS.npy TEST.npy SECONDS        the command of that process
 """
 
 import json

@@ -18,7 +18,7 @@ from closerthan.wording import percent
 
 PAGE = DOCS / "large-data.md"
 GOALS = ("0.05", "0.01", "0.006")
-PRICE = 4.0  # dollars an hour, assumed
+PRICE = 4.0  # dollars per hour, an assumption
 
 
 def gpu_table(device: dict[str, Any]) -> str:

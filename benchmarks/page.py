@@ -33,9 +33,9 @@ def text(numbers: Overview, figure: str) -> str:
         f"![Seconds for a whole fit on each set of answers]({figure})\n\n*{CAPTION}*",
         "## Whole fit against whole fit",
         'One core. closerthan: one call with `loss="auto"`. cblearn: all its estimators, one after the other, and the '
-        "best error among them. Same loss: how many times as fast closerthan is as cblearn's estimator with that loss, "
-        "lowest to highest over the losses; first whole fits, then until closerthan reaches the error at which "
-        "cblearn ends. n objects, p dimensions.",
+        "best error among them. Same loss: the speed-up over cblearn's estimator with that loss, lowest to "
+        "highest over the losses; first for whole fits, then until closerthan reaches the final "
+        "error of cblearn. n objects, p dimensions.",
         table(HEADER, (_row(workload) for workload in numbers["workloads"])),
         "## Targets",
         table(("target", "met"), map(_target, numbers["targets"])),
@@ -62,8 +62,8 @@ def _lines(numbers: Overview) -> Iterable[str]:
     real = sum(one["real"] for one in workloads)
     yield (
         f"**What:** closerthan, cblearn and L-BFGS make maps from the same answers: {len(workloads)} sets, {real} of "
-        "them real data and the others simulated. We compare the time for a whole fit, and the share of held-out "
-        "answers that the map gets wrong (the error)."
+        "them real data and the others simulated. We compare the time for a whole fit, and the fraction of "
+        "held-out answers that the map contradicts (the error)."
     )
     yield (
         f"**Where and when:** {_machine(numbers['machine'])}; {_dates(numbers['measured'])}. Times are medians on one "
@@ -102,7 +102,7 @@ def _lines(numbers: Overview) -> Iterable[str]:
         soon = [pair["to_its_error"] for _, pair in pairs if pair["to_its_error"] is not None]
         yield (
             f"**Same loss, until cblearn's error is reached:** {_range(soon)} as fast (median "
-            f"{_times(median(soon))}). Where it never is, the table says so."
+            f"{_times(median(soon))}). The table lists the cases in which it never is."
         )
     lbfgs = numbers["lbfgs"]
     if lbfgs:
@@ -202,8 +202,8 @@ def _rules(numbers: Overview) -> Iterable[str]:
     settings = numbers["settings"]
     yield (
         "All methods read the same files in the same run, with their default settings (cblearn 0.4.0 with NumPy below "
-        "2). Our times include setting up and solving. No fit sees the answers on which the error is measured. A fit "
-        f"that is not done after {settings['limit']:.0f} s is stopped and counts as a lower bound (>)."
+        "2). Our times include setup and solving. No fit uses the answers on which the error is measured. A fit "
+        f"that has not finished after {settings['limit']:.0f} s is stopped and counts as a lower bound (>)."
     )
     if not settings["full"]:
         yield (

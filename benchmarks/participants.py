@@ -104,12 +104,12 @@ class Recorded(People):
         begins = np.searchsorted(turned[order, 0], np.arange(self.n_objects + 1))
         turns = np.concatenate([rng.permutation(self.n_objects) for _ in range(-(-count // self.n_objects))])[:count]
         for anchor in turns.tolist():
-            mine, n_pairs = order[begins[anchor] : begins[anchor + 1]] % len(waiting), sampler.n_pairs
+            candidates, n_pairs = order[begins[anchor] : begins[anchor + 1]] % len(waiting), sampler.n_pairs
             if state.embedding is None or rng.random() < sampler.random_share:
-                mine, n_pairs = rng.permutation(len(waiting)), 1
-            mine = mine[self._waiting[waiting[mine]]][:n_pairs]
-            if len(mine):
-                question = waiting[mine[scores[mine].argmax()]]
+                candidates, n_pairs = rng.permutation(len(waiting)), 1
+            candidates = candidates[self._waiting[waiting[candidates]]][:n_pairs]
+            if len(candidates):
+                question = waiting[candidates[scores[candidates].argmax()]]
                 self._asked[question] = True
                 self._waiting &= self._same != self._same[question]
         self.answers = self._all.take(self._asked[self._group])

@@ -1,7 +1,7 @@
 """Detection of careless people, and the effect of weights: simulated people, three in ten of them careless.
 
     python -m benchmarks.people            some minutes on two cores; writes docs/measured/people.md
-    python -m benchmarks.people --quick    a rehearsal, in which everything is small; writes nothing
+    python -m benchmarks.people --quick    a small version; writes nothing
 
 Careless people answer a fraction of their questions at random. Measured are the area under the ROC curve of the lapse
 rates (the probability that a careless person has a higher rate than a careful one), and the errors of the maps of

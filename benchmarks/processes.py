@@ -86,10 +86,10 @@ def measured() -> dict[str, float]:
         with device.objective(answers, LOSSES["ste"]()) as objective:
             objective.prepare(frozenset({"Polyak walk"}), N_DIMS)
             walk = objective.polyak_walk(start, schedule, N_ANSWERS // 8)
-            walk.take(Visits((ShuffledPass.drawn(rng, objective.n_terms),))[:100_000])
+            walk.take(Visits((ShuffledPass.draw(rng, objective.n_terms),))[:100_000])
             group.all_gather(None)
             began = time.perf_counter()
-            walk.take(Visits((ShuffledPass.drawn(np.random.default_rng(1), objective.n_terms),)))
+            walk.take(Visits((ShuffledPass.draw(np.random.default_rng(1), objective.n_terms),)))
             return time.perf_counter() - began
 
     if group.rank == 0:

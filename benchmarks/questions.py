@@ -194,24 +194,25 @@ def targets(curves: Curves) -> str:
     answers = {name: answers_needed(curves, name)[1] for name in names}
     shares = {name: share_of_random(answers[name], WORLDS[name].most) for name in names}
     more = {
-        f"{LOST} of random's answers": [name for name in names if shares[name] > LOST],
-        "ARR's answers": [name for name in names if answers[name]["chosen"] > answers[name]["ARR"]],
+        f"{LOST} times the answers of random questions": [name for name in names if shares[name] > LOST],
+        "the answers of ARR": [name for name in names if answers[name]["chosen"] > answers[name]["ARR"]],
     }
     lines = []
     if "eggs" in shares:
-        lines.append(f"Alien eggs, to 94 %: {shares['eggs']:.2f} of random's answers (target: at most half).")
+        share = f"{shares['eggs']:.2f} of the answers that random questions need"
+        lines.append(f"Alien eggs, to 94 %: {share} (target: at most half).")
     for (what, lost), of in zip(more.items(), RIVALS, strict=True):
         worse = [name for name in names if sum(ahead(curves, name, of)) < 0]
-        lines.append(f"More than {what} (target: nowhere): {_of(lost, names)}.")
-        lines.append(f"Right less often than with {of} questions, beyond chance: {_of(worse, names)}.")
+        lines.append(f"Needs more than {what} (target: nowhere): {_of(lost, names)}.")
+        lines.append(f"Significantly less accurate than with {of} questions: {_of(worse, names)}.")
     finite = [share if np.isfinite(share) else 1.0 for share in shares.values()]
-    lines.append(f"The median of all lines is {np.median(finite):.2f} of random's answers.")
+    lines.append(f"The median of all rows is {np.median(finite):.2f} of the answers of random questions.")
     return "\n".join(f"- {one}" for one in lines)
 
 
 def _of(some: list[str], names: list[str]) -> str:
     titles = "; ".join(WORLDS[name].title for name in some)
-    return f"on {len(some) or 'none'} of {len(names)} lines" + (f" ({titles})" if some else "")
+    return f"in {len(some) or 'none'} of {len(names)} rows" + (f" ({titles})" if some else "")
 
 
 def text(curves: Curves) -> str:

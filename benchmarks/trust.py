@@ -1,7 +1,7 @@
 """Validity of replicates: predictions, ellipses and probabilities compared with the truth.
 
     python -m benchmarks.trust            nine CPU minutes; writes docs/measured/trust-*.md
-    python -m benchmarks.trust --quick    a rehearsal, in which everything is small; writes nothing
+    python -m benchmarks.trust --quick    a small version; writes nothing
     python -m benchmarks.trust prediction | ellipses | probabilities | worlds
 
 Prediction: the error of the single map and of the mean of replicates, on a fifth of the answers of real and of
@@ -124,9 +124,9 @@ def prediction(quick: bool) -> str:
             f"**{places['worse']}**; their probabilities are better (a lower log loss) on **{lower}**:",
             table(header, rows),
             f"Means over {SETS} ways to hold out a fifth (simulated people: over {SETS} sets, on 20,000 new answers), "
-            f'with standard errors; a committee of 20 to 50 maps, `loss="auto"`, all else by default. The log loss is '
-            "that of probabilities: knowing nothing has 0.693. Where the answers settle a map, averaging others hardly "
-            "moves what it says, but it is better known how sure that is.",
+            f'with standard errors; a committee of 20 to 50 maps, `loss="auto"`, otherwise default settings. '
+            "Probabilities of one half have a log loss of 0.693. If the answers determine a map well, averaging "
+            "several maps hardly changes its predictions, but makes their probabilities more accurate.",
         ]
     )
 
@@ -201,11 +201,11 @@ def ellipses_text(held: dict[tuple[str, int, int], list[np.ndarray]]) -> str:
     header = (*HEAD, *(f"{n_dims} dimension{'s' * (n_dims > 1)}" for n_dims in dims))
     return "\n\n".join(
         [
-            f"The 95 % ellipse holds the true place in 85 to 99 % of the objects in **{good} of {len(shares)}** cases "
-            "(the others are in bold):",
+            f"The 95 % ellipse contains the true position of 85 to 99 % of the objects in **{good} of {len(shares)}** "
+            "cases (the others are in bold):",
             table(header, rows),
-            "20 to 200 objects, 100 replicates. The true points are laid over the map by rotation, reflection and "
-            "shift, for tste and ckl also by scaling, since their answers do not determine the size of a map.",
+            "20 to 200 objects, 100 replicates. The true points are aligned with the map by rotation, reflection and "
+            "translation, for tste and ckl also by scaling, because their answers do not determine the size of a map.",
         ]
     )
 
@@ -230,8 +230,8 @@ def probabilities_text(probabilities: dict[tuple[str, int], list[np.ndarray]]) -
     header = (*HEAD, *(f"{low} – {low + 10} %" for low in range(50, 100, 10)))
     return "\n\n".join(
         [
-            f"Said, and right: within five points in **{good} of {judged}** tenths with at least 500 answers (the "
-            "others are in bold):",
+            f"Predicted and observed frequencies differ by at most five points in **{good} of {judged}** tenths "
+            "with at least 500 answers (the others are in bold):",
             table(header, rows),
             "New answers of the same simulated people, over all objects and dimensions of the table of ellipses.",
         ]
@@ -324,7 +324,7 @@ def worlds(quick: bool) -> str:
     header = (
         "points and people",
         "answers per object and dimension",
-        "true places inside the 95 % ellipse",
+        "true positions inside the 95 % ellipse",
         "decided triplets that are wrong",
         "nearest, fraction of replicates",
         "nearest, calibrated",
@@ -341,16 +341,17 @@ def worlds(quick: bool) -> str:
     ]
     return "\n\n".join(
         [
-            f"In {len(rows)} simulated worlds the 95 % ellipse holds the true place of **{percent(min(shares), 0)} to "
-            f"{percent(max(shares), 0)}** of the objects, and **{percent(min(wrongs))} to {percent(max(wrongs))}** of "
-            "the decided triplets are wrong. Neighbours with a probability of at least 50 %, said: right (number of "
-            "pairs):",
+            f"In {len(rows)} simulated worlds the 95 % ellipse contains the true position of "
+            f"**{percent(min(shares), 0)} to {percent(max(shares), 0)}** of the objects, and "
+            f"**{percent(min(wrongs))} to {percent(max(wrongs))}** of the decided triplets are wrong. "
+            "Neighbours with a probability of at least 50 %, predicted: observed "
+            "(number of pairs):",
             table(header, rows),
-            "The same in classes, over all worlds, said: right (number of pairs):",
+            "The same by probability, over all worlds, predicted: observed (number of pairs):",
             table(("probability", "nearest", "among the 3 nearest"), classes),
             f"40 objects, {WORLD_SETS} sets each, 100 replicates; the method was developed on other sets. The true "
-            "points are laid over the map by rotation, reflection, shift and scaling: ellipses say where an object "
-            "lies relative to the others, not how large the map is.",
+            "points are aligned with the map by rotation, reflection, translation and scaling: ellipses describe where "
+            "an object lies relative to the others, not how large the map is.",
         ]
     )
 

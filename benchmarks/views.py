@@ -2,7 +2,7 @@
 
     python -m benchmarks.views             three minutes on one core; writes docs/measured/views.md
     python -m benchmarks.views --sets 10   more sets of each kind
-    python -m benchmarks.views --quick     a rehearsal with one set of each kind; writes nothing
+    python -m benchmarks.views --quick     one set of each kind; writes nothing
 
 The answers come from independent random maps. An answer distinguishes the views if the map that it came from predicts
 it and every other map predicts the opposite. The constants of the method were chosen on other seeds. The last kinds
@@ -111,11 +111,11 @@ def main() -> None:
             f"{np.median([each.choice_seconds for each in outcomes]):.1f}",
         ])  # fmt: skip
         print(*rows[-1], [each.n_views for each in outcomes], sep="  ", flush=True)
-    titles = ["answers of", "objects", "dimensions", "answers", "find their view, least / median", "number is found",
-              "CPU seconds, number given / found"]  # fmt: skip
+    titles = ["answers of", "objects", "dimensions", "answers", "assigned to their view, least / median",
+              "number is right", "CPU seconds, number fixed / chosen"]  # fmt: skip
     lines = [
-        f"Of the answers that tell the views apart, more than {percent(GOAL, 0)} find theirs in **{good} of "
-        f"{several}** sets; the number of views is found in **{chosen} of {many}**:",
+        f"More than {percent(GOAL, 0)} of the answers that distinguish the views are assigned to their view in "
+        f"**{good} of {several}** sets; the number of views is right in **{chosen} of {many}**:",
         "",
         table(titles, rows),
         "",

@@ -93,9 +93,9 @@ def losses() -> str:
             rows.append([name, *cells])
         paragraphs += [f"**{title}**", table(["problem", *names], rows)]
     paragraphs += [
-        f"Held-out error in percent, mean of {TRIALS} trials ± its standard error; four starts, all else by default; "
-        "bold: the lowest of the row. Early stopping keeps a tenth of the answers out of the fit. Simulated problems "
-        "are tested on answers without errors, real ones on a random fifth of the comparisons.",
+        f"Held-out error in percent, mean of {TRIALS} trials ± its standard error; four starts, otherwise default "
+        "settings; the lowest error of a row is bold. Early stopping withholds a tenth of the answers from the fit. "
+        "Simulated problems are tested on answers without errors, real ones on a random fifth of the comparisons.",
         measured_on(COMMAND),
     ]
     return "\n\n".join(paragraphs)
@@ -113,9 +113,9 @@ def solvers() -> str:
         paragraphs.append(f"**{title}**, goal: held-out error below {goal}, medians of {trials} trials")
         paragraphs.append(table(header, rows))
     paragraphs += [
-        "Loss `ste`, answers without noise, one start, one thread, at most 100 epochs, all else by default. A pass is "
-        "as many component gradients as there are answers; seconds are the solver's own, without compilation and "
-        "evaluation. `gram` costs the cube of the number of objects, and is left out of the larger problem.",
+        "Loss `ste`, answers without noise, one start, one thread, at most 100 epochs, otherwise default settings. "
+        "A pass is one term gradient per answer; seconds are those of the solver, without compilation and evaluation. "
+        "The cost of `gram` grows with the cube of the number of objects, so it is omitted from the larger problem.",
         measured_on(COMMAND),
     ]
     return "\n\n".join(paragraphs)

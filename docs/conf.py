@@ -1,6 +1,7 @@
 """How the site is built: ``sphinx-build -W -b html docs build/docs``. Nothing is fetched, now or by readers."""
 
 import dataclasses
+import inspect
 import re
 import sys
 from pathlib import Path
@@ -72,6 +73,7 @@ def _api() -> str:
     for family in ct._SUBPACKAGES:
         page += _heading(f"ct.{family}", "-")
         module = getattr(ct, family)
+        page += inspect.getdoc(module).partition("\n\n")[0] + "\n\n"
         page += "".join(_entry(f"closerthan.{family}", name, getattr(module, name)) for name in module.__all__)
     return page
 

@@ -59,5 +59,5 @@ def experiment_named(name: str) -> Experiment:
     """
     name = ALSO.get(name, name)
     if name not in EXPERIMENTS:
-        raise ValueError(f"unknown experiment {name!r}; known are: {', '.join([*EXPERIMENTS, *ALSO, 'all'])}")
+        raise ValueError(f"unknown experiment {name!r}; choose from: {', '.join([*EXPERIMENTS, *ALSO, 'all'])}")
     return EXPERIMENTS[name]

@@ -103,18 +103,18 @@ def _section(bench: Bench, rows: list[Row], n_trials: int, n_answers: int) -> Se
     failures: dict[tuple[str, str], int] = {}
     for loss in LOSS_NAMES:
         for name in RULES:
-            mine = [row for row in rows if (row["loss"], row["rule"]) == (loss, name)]
-            failures[loss, name] = sum(map(_failed, mine))
+            matching = [row for row in rows if (row["loss"], row["rule"]) == (loss, name)]
+            failures[loss, name] = sum(map(_failed, matching))
             lines.append(
                 [
                     loss,
                     name,
-                    f"{np.median([row['largest_step'] for row in mine]) * n_answers:.3g}",
-                    f"{max(row['largest_step'] for row in mine) * n_answers:.3g}",
-                    percent(float(np.mean([row["negative_steps"] > 0 for row in mine])), digits=0),
-                    f"{np.mean([row['jumps'] for row in mine]):.1f}",
+                    f"{np.median([row['largest_step'] for row in matching]) * n_answers:.3g}",
+                    f"{max(row['largest_step'] for row in matching) * n_answers:.3g}",
+                    percent(float(np.mean([row["negative_steps"] > 0 for row in matching])), digits=0),
+                    f"{np.mean([row['jumps'] for row in matching]):.1f}",
                     f"{failures[loss, name]} of {n_trials}",
-                    f"{np.median([row['last_error'] for row in mine]):.3f}",
+                    f"{np.median([row['last_error'] for row in matching]):.3f}",
                 ]
             )
     default = StabilizedBB().epsilon_for(rows[0]["n_objects"], n_answers)

@@ -106,15 +106,15 @@ def _section(bench: Bench, rows: list[Row], cities: Distances, reference: Array,
     for loss in LOSS_NAMES:
         errors, shapes = {}, {}
         for method in METHODS:
-            mine = [row for row in rows if (row["loss"], row["method"]) == (loss, method)]
-            held_out = [row["test_error"] for row in mine]
-            distances = [row["procrustes"] for row in mine]
+            matching = [row for row in rows if (row["loss"], row["method"]) == (loss, method)]
+            held_out = [row["test_error"] for row in matching]
+            distances = [row["procrustes"] for row in matching]
             errors[method], shapes[method] = float(np.mean(held_out)), float(np.mean(distances))
             lines.append(
                 [
                     loss,
                     method,
-                    f"{np.mean([row['train_error'] for row in mine]):.3f}",
+                    f"{np.mean([row['train_error'] for row in matching]):.3f}",
                     f"{np.mean(held_out):.3f}",
                     f"{np.std(held_out):.3f}",
                     f"{min(held_out):.3f}",

@@ -95,21 +95,21 @@ def _section(
     for loss in LOSS_NAMES:
         panels[loss] = {}
         for method in names:
-            mine = [row for row in rows if (row["loss"], row["method"]) == (loss, method)]
+            matching = [row for row in rows if (row["loss"], row["method"]) == (loss, method)]
             key = loss, method
-            panels[loss][method] = quartiles([row["errors"] for row in mine])
-            early[key] = float(np.median([row["early_error"] for row in mine]))
-            ends[key] = float(np.median([row["last_error"] for row in mine]))
-            steps[key] = max(row["largest_step"] for row in mine)
+            panels[loss][method] = quartiles([row["errors"] for row in matching])
+            early[key] = float(np.median([row["early_error"] for row in matching]))
+            ends[key] = float(np.median([row["last_error"] for row in matching]))
+            steps[key] = max(row["largest_step"] for row in matching)
             failures[key] = sum(
-                row["stopped_by"] == "diverged" or row["last_error"] > row["best_error"] + WORSE for row in mine
+                row["stopped_by"] == "diverged" or row["last_error"] > row["best_error"] + WORSE for row in matching
             )
             lines.append(
                 [
                     loss,
                     method,
                     f"{early[key]:.3f}",
-                    f"{np.median([row['best_error'] for row in mine]):.3f}",
+                    f"{np.median([row['best_error'] for row in matching]):.3f}",
                     f"{ends[key]:.3f}",
                     f"{steps[key]:.2g}",
                     f"{failures[key]} of {n_trials}",

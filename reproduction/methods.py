@@ -133,9 +133,9 @@ def tuned(
     for name in TUNED:
         scores = {}
         for reach in tuning.grid:
-            mine = [row for row in rows if row["method"] == name and row["reach"] == reach]
-            passes = float(np.median([row["passes_to_target"] for row in mine]))
-            scores[reach] = (passes, float(np.median([row[tuning.by] for row in mine])))
+            matching = [row for row in rows if row["method"] == name and row["reach"] == reach]
+            passes = float(np.median([row["passes_to_target"] for row in matching]))
+            scores[reach] = (passes, float(np.median([row[tuning.by] for row in matching])))
         best[name] = min(scores, key=lambda reach: scores[reach])
     return best
 

@@ -72,7 +72,7 @@ TABLE1: dict[str, dict[str, Spread]] = {
     },
 }
 
-# Rows that the paper's Table 1 prints at all, with a dash where there is no number.
+# Rows of the paper's Table 1 that have a dash instead of numbers.
 TABLE1_DASHES: dict[str, tuple[str, ...]] = {
     "gnmds": ("cvx", "SGD"),
     "ckl": ("cvx",),

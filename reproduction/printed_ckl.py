@@ -66,18 +66,18 @@ def _table(setting: Setting, times: TimesByMethod) -> Table:
     unit = TABLE1["ckl"][YARDSTICK].mean
     own = times[setting.name, PRINTED, YARDSTICK]
     lines = []
-    for (setting_name, loss, method), mine in times.items():
+    for (setting_name, loss, method), reached in times.items():
         if (setting_name, loss) != (setting.name, PRINTED):
             continue
         paper = TABLE1["ckl"].get(method)
         dash = "-" if method in TABLE1_DASHES["ckl"] else ""
         cells = [f"{paper.mean:.4f}", f"{paper.mean / unit:.2f}"] if paper else [dash, dash]
-        seconds = float(np.mean(mine.seconds)) if mine.seconds else None
+        seconds = float(np.mean(reached.seconds)) if reached.seconds else None
         cells += [f"{seconds:.4f}"] if seconds else ["-"]
         cells += [f"{seconds / np.mean(own.seconds):.2f}"] if seconds and own.seconds else ["-"]
-        cells += [f"{np.mean(mine.passes):.1f}"] if mine.passes else ["-"]
+        cells += [f"{np.mean(reached.passes):.1f}"] if reached.passes else ["-"]
         other = times[setting.name, DEFINED, method]
-        cells += [f"{len(mine.seconds)} of {mine.n_trials}", f"{len(other.seconds)} of {other.n_trials}"]
+        cells += [f"{len(reached.seconds)} of {reached.n_trials}", f"{len(other.seconds)} of {other.n_trials}"]
         lines.append([method, *cells, f"{min(other.best_errors):.3f}"])
     return Table(
         f"CKL, {setting.name}: time until the held-out error is below {TARGET}, over the trials that reached it; also "
@@ -114,11 +114,11 @@ def _about_rows() -> Finding:
 
 
 def _about_defined(rows: Sequence[Row], times: TimesByMethod) -> Finding:
-    mine = {key: runs for key, runs in times.items() if key[1] == DEFINED}
-    n_reached = sum(len(runs.seconds) for runs in mine.values())
-    n_runs = sum(runs.n_trials for runs in mine.values())
-    lowest = min(error for runs in mine.values() for error in runs.best_errors)
-    best = min(mine, key=lambda key: float(np.median(mine[key].best_errors)))
+    defined = {key: runs for key, runs in times.items() if key[1] == DEFINED}
+    n_reached = sum(len(runs.seconds) for runs in defined.values())
+    n_runs = sum(runs.n_trials for runs in defined.values())
+    lowest = min(error for runs in defined.values() for error in runs.best_errors)
+    best = min(defined, key=lambda key: float(np.median(defined[key].best_errors)))
     errors = np.array([row["errors"] for row in rows if (row["setting"], row["loss"], row["method"]) == best])
     halfway = (errors.shape[1] - 1) // 2
     middle, last = np.median(errors[:, [halfway, -1]], axis=0)

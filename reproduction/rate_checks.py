@@ -103,8 +103,8 @@ def about_sublinear(folder: Path, n_trials: int, rows: list[Row]) -> tuple[list[
     iterations = sorted({row["iterations"] for row in rows})
 
     def mean(which: str, what: str) -> list[float]:
-        mine = [row for row in rows if row["which"] == which]
-        return [float(np.mean([row[what] for row in mine if row["iterations"] == length])) for length in iterations]
+        matching = [row for row in rows if row["which"] == which]
+        return [float(np.mean([row[what] for row in matching if row["iterations"] == length])) for length in iterations]
 
     def slope(values: list[float]) -> float:
         return float(np.polyfit(np.log(iterations), np.log(values), 1)[0])

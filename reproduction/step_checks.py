@@ -73,29 +73,29 @@ def about_steps(n_trials: int, rows: list[Row]) -> tuple[list[Block], list[Claim
     lines, cases, admitted, n_outside, n_steps = [], {}, {}, 0, 0
     for setting in (PAPER, DEFAULTS):
         for loss in LOSS_NAMES:
-            mine = [row for row in rows if (row["setting"], row["loss"]) == (setting.name, loss)]
+            matching = [row for row in rows if (row["setting"], row["loss"]) == (setting.name, loss)]
             name = f"{loss} ({setting.name})"
-            outside, total = sum(row["outside"] for row in mine), sum(row["n_steps"] for row in mine)
-            largest = max(row["largest_batch"] for row in mine)
+            outside, total = sum(row["outside"] for row in matching), sum(row["n_steps"] for row in matching)
+            largest = max(row["largest_batch"] for row in matching)
             cases[name], admitted[name] = outside == 0, largest > 1
             n_outside, n_steps = n_outside + outside, n_steps + total
-            m_needed = mine[0]["n_answers"] / max(largest, 1e-300)
+            m_needed = matching[0]["n_answers"] / max(largest, 1e-300)
             lines.append(
                 [
                     name,
-                    f"{mine[0]['epsilon']:g}",
-                    f"{max(row['diameter'] for row in mine):.2f}",
-                    f"{max(row['smoothness'] for row in mine):.2f}",
-                    f"{max(row['largest_secant'] for row in mine):.3g}",
-                    f"{1 / (max(row['smoothness'] for row in mine) + mine[0]['epsilon']):.3g}",
-                    f"{min(row['least'] for row in mine):.3g}",
-                    f"{max(row['largest'] for row in mine):.3g}",
-                    f"{1 / mine[0]['epsilon']:.3g}",
+                    f"{matching[0]['epsilon']:g}",
+                    f"{max(row['diameter'] for row in matching):.2f}",
+                    f"{max(row['smoothness'] for row in matching):.2f}",
+                    f"{max(row['largest_secant'] for row in matching):.3g}",
+                    f"{1 / (max(row['smoothness'] for row in matching) + matching[0]['epsilon']):.3g}",
+                    f"{min(row['least'] for row in matching):.3g}",
+                    f"{max(row['largest'] for row in matching):.3g}",
+                    f"{1 / matching[0]['epsilon']:.3g}",
                     f"{largest:.2g}",
                     f"{m_needed:.2g}",
-                    f"{max(row['proven_batch'] for row in mine):.2g}",
-                    f"{min(row['lemma_limit'] for row in mine):.2g}",
-                    f"{sum(row['lemma_holds'] for row in mine)} of {total}",
+                    f"{max(row['proven_batch'] for row in matching):.2g}",
+                    f"{min(row['lemma_limit'] for row in matching):.2g}",
+                    f"{sum(row['lemma_holds'] for row in matching)} of {total}",
                 ]
             )
     n_answers = rows[0]["n_answers"]

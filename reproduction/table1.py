@@ -98,16 +98,16 @@ def _table(setting: Setting, loss: str, times: TimesByMethod) -> Table:
     header += ["reached"]
     means = [np.mean(r.seconds) for key, r in times.items() if key[:2] == (setting.name, loss) and r.seconds]
     lines = []
-    for (setting_name, loss_name, method), mine in times.items():
+    for (setting_name, loss_name, method), reached in times.items():
         if (setting_name, loss_name) != (setting.name, loss):
             continue
         printed = TABLE1[loss].get(method)
         paper = _cells(printed, ".4f") if printed or method in TABLE1_DASHES[loss] else [""] * 4
-        ours = _cells(_spread(mine.seconds), ".4f")
-        if mine.seconds and np.mean(mine.seconds) == min(means):
+        ours = _cells(_spread(reached.seconds), ".4f")
+        if reached.seconds and np.mean(reached.seconds) == min(means):
             ours = [f"**{cell}**" for cell in ours]
-        passes = _cells(_spread(mine.passes), ".1f")
-        successes = f"{len(mine.seconds)} of {mine.n_trials}"
+        passes = _cells(_spread(reached.passes), ".1f")
+        successes = f"{len(reached.seconds)} of {reached.n_trials}"
         lines.append([_name(loss, method), *paper, *ours, *passes, successes])
     return Table(
         f"{loss.upper()}, {setting.name}: seconds and passes until the held-out error is below {TARGET}, over the "

@@ -182,8 +182,8 @@ def _within(x: Array, labels: Any) -> float:
     centred = x - x.mean(axis=0)
     total = float(np.sum(centred**2))
     for label in np.unique(labels):
-        mine = labels == label
-        centred[mine] -= centred[mine].mean(axis=0)
+        members = labels == label
+        centred[members] -= centred[members].mean(axis=0)
     return float(np.sum(centred**2)) / total if total > 0 else 1.0
 
 
@@ -196,8 +196,8 @@ KINDS = {END: "at the end", EARLY: "stopped early"}
 
 
 def _mean(rows: Sequence[Row], key: Key, what: str) -> float:
-    mine = [row[what] for row in rows if (row["set"], row["loss"], row["noise"], row["method"]) == key]
-    return float(np.mean(mine))
+    values = [row[what] for row in rows if (row["set"], row["loss"], row["noise"], row["method"]) == key]
+    return float(np.mean(values))
 
 
 def _section(
@@ -334,9 +334,9 @@ def _claims(size: Size, sources: Mapping[str, Labelled], names: Sequence[str], r
         measured, cases = [], {}
         for loss in LOSS_NAMES:
             values = {method: _mean(rows, (name, loss, noise, method), f"{kind}map") for method in names}
-            mine, rival = max(ours, key=values.__getitem__), max(others, key=values.__getitem__)
-            cases[loss] = values[mine] > values[rival]
-            measured.append(f"{loss}: {values[mine]:.3f} ({mine}) against {values[rival]:.3f} ({rival})")
+            best, rival = max(ours, key=values.__getitem__), max(others, key=values.__getitem__)
+            cases[loss] = values[best] > values[rival]
+            measured.append(f"{loss}: {values[best]:.3f} ({best}) against {values[rival]:.3f} ({rival})")
         claims.append(
             Claim(
                 f"SVRG-SBB_eps leads in MAP at {percent(noise, digits=0)} noise for each loss",

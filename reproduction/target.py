@@ -29,16 +29,16 @@ class TargetTimes(NamedTuple):
 
 def target_times(rows: Sequence[Row], setting: str, loss: str, method: str) -> TargetTimes:
     """Summarise the trials of a method with a loss in a setting."""
-    mine = [r for r in rows if (r["setting"], r["loss"], r["method"]) == (setting, loss, method)]
-    successes = [r for r in mine if np.isfinite(r["passes_to_target"])]
+    matching = [r for r in rows if (r["setting"], r["loss"], r["method"]) == (setting, loss, method)]
+    successes = [r for r in matching if np.isfinite(r["passes_to_target"])]
     return TargetTimes(
         [r["seconds_to_target"] for r in successes],
         [r["passes_to_target"] for r in successes],
         [r["inner_steps_to_target"] for r in successes],
-        len(mine),
-        [r["best_error"] for r in mine],
-        [r["errors"][-1] for r in mine],
-        sum(r["stopped_by"] == "diverged" for r in mine),
+        len(matching),
+        [r["best_error"] for r in matching],
+        [r["errors"][-1] for r in matching],
+        sum(r["stopped_by"] == "diverged" for r in matching),
     )
 
 

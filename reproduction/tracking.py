@@ -17,7 +17,7 @@ from closerthan.comparisons import Comparisons
 from closerthan.fit.monitor import Monitor
 from closerthan.fit.stopping import Limits
 from closerthan.history import Record
-from closerthan.objective.agreement import wrong_share
+from closerthan.objective.agreement import wrong_fraction
 from closerthan.objective.cpu.objective import CPUObjective
 from closerthan.objective.protocol import Objective, Point, PolyakWalk, State, StepSchedule, VarianceReducedWalk
 from closerthan.objective.visits import Visits
@@ -161,7 +161,7 @@ class _TrackedObjective(Objective):
             self._evaluate(x, passes, seconds + self._head_seconds)
 
     def _evaluate(self, x: Array, passes: float, seconds: float) -> None:
-        error = wrong_share(self._test, np.ascontiguousarray(x))
+        error = wrong_fraction(self._test, np.ascontiguousarray(x))
         self._evaluations.append((passes, seconds, error, self._inner_steps))
         if self._best is None or error <= self._best_error:
             self._best, self._best_error = x.copy(), error

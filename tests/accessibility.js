@@ -21,7 +21,7 @@
     const by = (element.getAttribute("aria-labelledby") || "")
       .split(/\s+/)
       .filter(Boolean)
-      .map((id) => document.getElementById(id)?.textContent || "")
+      .map((/** @type {string} */ id) => document.getElementById(id)?.textContent || "")
       .join(" ");
     const own = element.labels?.length ? [...element.labels].map((other) => other.textContent).join(" ") : "";
     const pictures = [...element.querySelectorAll("img")].map((image) => image.alt).join(" ");
@@ -58,15 +58,18 @@
   if (document.documentElement.scrollWidth > innerWidth)
     problems.push(`horizontal scrolling: ${document.documentElement.scrollWidth} in ${innerWidth}`);
   // Contrast
+  /** @param {string} colour */
   const numbers = (colour) => {
     const parts = colour.match(/[\d.]+/g).map(Number);
     return parts.length > 3 ? parts : [...parts, 1];
   };
+  /** @param {number[]} colour */
   const luminance = ([r, g, b]) =>
     [r, g, b]
       .map((value) => value / 255)
       .map((value) => (value <= 0.04045 ? value / 12.92 : ((value + 0.055) / 1.055) ** 2.4))
       .reduce((sum, value, index) => sum + value * [0.2126, 0.7152, 0.0722][index], 0);
+  /** @param {Element} element */
   const background = (element) => {
     for (let parent = element; parent; parent = parent.parentElement) {
       const colour = numbers(getComputedStyle(parent).backgroundColor);
@@ -74,6 +77,7 @@
     }
     return [255, 255, 255, 1];
   };
+  /** @type {(first: number[], second: number[]) => number} */
   const contrast = (first, second) => {
     const [high, low] = [luminance(first), luminance(second)].sort((a, b) => b - a);
     return (high + 0.05) / (low + 0.05);

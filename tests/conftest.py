@@ -4,6 +4,7 @@ import os
 import signal
 import tempfile
 import threading
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +14,7 @@ from closerthan import Comparisons, datasets
 from closerthan.arrays import frozen
 from closerthan.comparisons.on_disk import TemporaryRows
 from closerthan.objective.visits import ShuffledPass, Visits
-from closerthan.uncertainty import refitter
+from closerthan.solvers import Polyak
 
 # In a read-only checkout Hypothesis keeps its examples where temporary files go.
 if not os.access(Path.cwd(), os.W_OK):
@@ -90,14 +91,15 @@ def visits_of(order, weight_seed=None):
     return Visits((given,), weight_seed)
 
 
-def interrupting(monkeypatch, after):
-    """Ctrl-C in the middle of a fit, after this many refits."""
-    calls, fit = [], refitter.fit
+@dataclass(frozen=True)
+class InterruptedPolyak(Polyak):
+    """The default solver, with Ctrl-C at the beginning of a run, after this many runs."""
 
-    def sometimes(*args):
-        calls.append(1)
-        if len(calls) == after + 1:
+    after: int = 0
+    runs: list = field(default_factory=list, compare=False, repr=False)
+
+    def run(self, *args, **more):
+        self.runs.append(1)
+        if len(self.runs) == self.after + 1:
             signal.raise_signal(signal.SIGINT)
-        return fit(*args)
-
-    monkeypatch.setattr(refitter, "fit", sometimes)
+        return super().run(*args, **more)

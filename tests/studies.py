@@ -10,6 +10,7 @@ from pathlib import Path
 
 from closerthan.collect.store.database import FILE, Store
 from closerthan.collect.study.description import Study
+from closerthan.collect.study.new import make_study
 from closerthan.collect.study.stimuli import Stimulus
 from closerthan.collect.web.interview import Interview
 
@@ -20,6 +21,14 @@ def study_of(folder: Path, n_objects: int = 10, **settings) -> Study:
     objects = tuple(Stimulus(f"object {number}", "", None, f"text {number}") for number in range(n_objects))
     values = {"number": 20, "practice": 2, **settings}
     return Study(folder, "A study", "You agree.", "Look.", "Which is closer?", objects, **values)
+
+
+def study_folder(folder: Path, n_objects: int = 10) -> Path:
+    """Create a study about words in a new folder, and return that folder."""
+    words = folder / "words.csv"
+    words.write_text("text\n" + "".join(f"word {number}\n" for number in range(n_objects)))
+    make_study(folder / "study", words)
+    return folder / "study"
 
 
 def interview_of(folder: Path, seed: int = 0, clock=lambda: 1000.0, **settings) -> tuple[Interview, Store]:

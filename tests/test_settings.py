@@ -17,7 +17,7 @@ from closerthan.cli import app
 from closerthan.fit import fixed_loss
 from closerthan.losses import LOSSES
 from closerthan.objective.cpu.objective import CPU
-from closerthan.registry import Own
+from closerthan.registry import UserDefined
 from closerthan.settings import GIVEN, Settings
 from closerthan.solvers import SOLVERS
 
@@ -65,7 +65,7 @@ def test_a_class_of_the_users_own_is_marked_and_comes_back_as_name_and_parameter
     assert result.settings.to_data()["loss"] == {"name": "Doubled", "own": True, "parameters": {"scale": 3.0}}
     result.save(tmp_path / "fit.npz")
     again = ct.Result.load(tmp_path / "fit.npz")
-    assert again.settings.loss == Own("Doubled", {"scale": 3.0})
+    assert again.settings.loss == UserDefined("Doubled", {"scale": 3.0})
     assert again.settings.to_data() == result.settings.to_data()
     assert again.loss_name == "Doubled"
 
@@ -90,7 +90,7 @@ def test_parameters_may_have_any_name(tmp_path):
     result = briefly_fitted(Unlucky(own=0.5, float=np.inf))
     result.save(tmp_path / "fit.npz")
     again = ct.Result.load(tmp_path / "fit.npz")
-    assert again.settings.loss == Own("Unlucky", {"own": 0.5, "name": 2.0, "float": np.inf, "parameters": 4.0})
+    assert again.settings.loss == UserDefined("Unlucky", {"own": 0.5, "name": 2.0, "float": np.inf, "parameters": 4.0})
     assert again.settings.to_data() == result.settings.to_data()
 
 
@@ -114,7 +114,7 @@ def test_a_solver_that_is_no_dataclass_is_saved_with_its_parameters(problem, tmp
     result = ct.embed(problem.train, loss="ste", solver=PlainSolver(0.5, np.array([1, 2])), seed=0)
     result.save(tmp_path / "fit.npz")
     again = ct.Result.load(tmp_path / "fit.npz").settings.solver
-    assert again == Own("PlainSolver", {"rate": 0.5, "steps": (1, 2)})
+    assert again == UserDefined("PlainSolver", {"rate": 0.5, "steps": (1, 2)})
 
 
 def test_a_solver_that_does_not_keep_its_parameters_is_refused(problem):
@@ -147,9 +147,9 @@ BAD = [
     ("n_dims", 0, COUNT),
     ("n_dims", 2.5, COUNT),
     ("n_dims", "2", COUNT),
-    ("loss", "stee", "unknown loss 'stee'; known are: gnmds, ckl, ste, tste, soe"),
+    ("loss", "stee", "unknown loss 'stee'; choose from: gnmds, ckl, ste, tste, soe"),
     ("loss", 3, "loss is 3; pass a name"),
-    ("solver", "adam", "unknown solver 'adam'; known are: polyak, svrg-sbb"),
+    ("solver", "adam", "unknown solver 'adam'; choose from: polyak, svrg-sbb"),
     ("solver", None, "solver is None; pass a name"),
     ("start", "a", r"start is 'a'; it must be an array of numbers of shape \(4, 2\)"),
     ("start", np.zeros((4, 3)), r"start has shape \(4, 3\); it must have shape \(4, 2\), one row per object"),
@@ -179,7 +179,7 @@ BAD = [
     ("n_threads", 0, COUNT),
     ("n_threads", "a", COUNT),
     ("n_threads", 1.5, COUNT),
-    ("device", "tpu", "unknown device 'tpu'; known are: cpu"),
+    ("device", "tpu", "unknown device 'tpu'; choose from: cpu"),
     ("device", 5, "it must be a device such as"),
     ("seed", -1, "it must be a whole number of at least 0"),
     ("seed", "a", "it must be a whole number of at least 0|cannot be used to seed"),
@@ -341,6 +341,7 @@ OTHERS = (
     "evaluate/advice.py",  # tells users what to try
     "theory.py",  # counts epochs of the theorems
     "objects/views.py", "cli/commands/views.py",  # n_starts of embed_views
+    "uncertainty/learning_curve.py",  # has two starts unless n_starts says otherwise
     "files/formats/second_process.py", "objective/streaming/shuffling.py",  # patience and windows of other things
     "collect/choosing/judging.py",
 )  # fmt: skip

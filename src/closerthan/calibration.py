@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import expit, logit
 
 from closerthan.arrays import Array
-from closerthan.comparisons.grouping import numbered
+from closerthan.comparisons.questions import consecutive_numbers
 from closerthan.metrics import clustered_number, error_interval
 from closerthan.wording import percent
 
@@ -22,9 +22,9 @@ POWER_SPREAD = 0.5  # prior standard deviation of log(power)
 LAPSE_PRIOR = 5.0  # b of the Beta(1, b) prior of the lapse rate, whose mode is 0: lapses need evidence
 LEAST_LAPSE, MOST_LAPSE = 1e-4, 0.9  # bounds that keep the log odds of the lapse rate finite
 FIRST_LAPSES = (0.02, 0.2, 0.5)  # starting values of the fit: a low power without lapses can be a local optimum
-FEWEST_TO_DOUBT = 30  # independent answers in a tenth, by judgement; fewer say too little about the calibration
-CLEARLY_OFF = 0.05  # difference between predicted and observed frequency that matters in practice, by judgement
-CONFIDENCE = 0.99  # of each of the five intervals, so that all five hold with 95 % (Bonferroni)
+FEWEST_TO_DOUBT = 30  # independent answers in a tenth, set by judgement; fewer are inconclusive
+CLEARLY_OFF = 0.05  # difference of predicted and observed frequency that matters in practice, set by judgement
+CONFIDENCE = 0.99  # level of each of the five intervals; all five then hold with 95 % (Bonferroni)
 
 
 class Tenth(NamedTuple):
@@ -62,7 +62,7 @@ class Calibration:
     Positive scores speak for the answer. Reversing a question reverses its score, and the two probabilities sum to 1:
     logistic regression without an intercept (Platt 1999), with a power for its curvature and, as in psychometric
     functions (Wichmann and Hill 2001), a lapse rate: however clear a question is, some answers are given without
-    looking.
+    attention to it.
 
     Attributes
     ----------
@@ -137,15 +137,15 @@ class Calibration:
         spreads = np.array([SLOPE_SPREAD, POWER_SPREAD])
 
         def cost(parameters: Array) -> tuple[float, Array]:
-            """Minus the logarithm of the posterior density, and its gradient."""
+            """Return minus the logarithm of the posterior density, and its gradient."""
             log_slope, log_power, lapse_odds = parameters
             curve = sign * np.exp(log_slope + np.exp(log_power) * log_size)
             lapse = float(expit(lapse_odds)) if lapses else 0.0
-            log_looking = math.log1p(-lapse) - np.logaddexp(0.0, -curve)
-            log_probability = np.logaddexp(math.log(lapse / 2) if lapse else -math.inf, log_looking)
-            looked = np.exp(log_looking - log_probability)  # posterior probability that the answer was no lapse
-            by_curve = -weight * looked * expit(-curve) * curve
-            by_lapse = weight * (lapse * looked - (1 - lapse) * (1 - looked))
+            log_attentive = math.log1p(-lapse) - np.logaddexp(0.0, -curve)
+            log_probability = np.logaddexp(math.log(lapse / 2) if lapse else -math.inf, log_attentive)
+            attentive = np.exp(log_attentive - log_probability)  # posterior probability that the answer was no lapse
+            by_curve = -weight * attentive * expit(-curve) * curve
+            by_lapse = weight * (lapse * attentive - (1 - lapse) * (1 - attentive))
             total = -np.sum(weight * log_probability) + 0.5 * np.sum((parameters[:2] / spreads) ** 2)
             total -= (LAPSE_PRIOR - 1) * math.log1p(-lapse)
             slopes = np.array([np.sum(by_curve), np.sum(by_curve * np.exp(log_power) * log_size), np.sum(by_lapse)])
@@ -211,11 +211,13 @@ def tenths(
     bin_of = np.minimum((10 * predicted).astype(int), 9)
     rows = []
     for number in range(5, 10):
-        mine = (bin_of == number) & (weight > 0)
-        if mine.any():
-            mean, share = (float(np.average(column[mine], weights=weight[mine])) for column in (predicted, right))
-            independent = clustered_number(1.0 - right[mine], numbered(unit[mine]), weight[mine])
-            rows.append(Tenth(mean, share, int(mine.sum()), independent))
+        inside = (bin_of == number) & (weight > 0)
+        if inside.any():
+            mean, fraction = (
+                float(np.average(column[inside], weights=weight[inside])) for column in (predicted, right)
+            )
+            independent = clustered_number(1.0 - right[inside], consecutive_numbers(unit[inside]), weight[inside])
+            rows.append(Tenth(mean, fraction, int(inside.sum()), independent))
     return tuple(rows)
 
 

@@ -1,5 +1,6 @@
 """Checks of arguments that users pass; an error names the parameter, its value and the rule."""
 
+import difflib
 import functools
 import inspect
 import math
@@ -14,7 +15,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from numbers import Integral, Number, Real
 from typing import Any, Literal, NamedTuple, TypeVar
 
-__all__ = ["ParameterError", "checked", "distinct", "number", "positive", "whole"]
+__all__ = ["ParameterError", "check_keywords", "checked", "distinct", "number", "positive", "whole"]
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -150,6 +151,24 @@ def distinct(names: Sequence[str], where: str = "") -> None:
         raise ValueError(f"{where}{': ' * bool(where)}the name {duplicate!r} occurs twice; names must differ")
 
 
+def check_keywords(keywords: Iterable[str], accepted: Iterable[str]) -> None:
+    """Raise a TypeError if a keyword argument is unknown; it suggests the nearest one, or lists all.
+
+    Examples
+    --------
+    >>> check_keywords(["epoch"], ["epochs", "loss"])
+    Traceback (most recent call last):
+    ...
+    TypeError: unexpected keyword argument 'epoch'; did you mean 'epochs'?
+    """
+    names = sorted(accepted)
+    for keyword in keywords:
+        if keyword not in names:
+            close = difflib.get_close_matches(keyword, names, 1)
+            hint = f"did you mean {close[0]!r}?" if close else f"choose from: {', '.join(names)}"
+            raise TypeError(f"unexpected keyword argument {keyword!r}; {hint}")
+
+
 # ---- the types of arguments ------------------------------------------------------------------------------------------
 
 
@@ -228,11 +247,7 @@ class _ArgumentCheck:
             if name in rules and not rules[name].accepts(value):
                 raise ParameterError(name, value, f"it must be {rules[name].words}")
         if self._keywords is not None and not self._keywords.issuperset(kwargs):
-            unknown = next(name for name in kwargs if name not in self._keywords)
-            raise TypeError(
-                f"{self._function.__name__}() got an unexpected keyword argument {unknown!r}; "
-                f"it accepts {', '.join(sorted(self._keywords))}"
-            )
+            check_keywords(kwargs, self._keywords)
         for name, value in kwargs.items():
             if name in rules and not rules[name].accepts(value):
                 raise ParameterError(name, value, f"it must be {rules[name].words}")

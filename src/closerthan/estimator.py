@@ -23,7 +23,7 @@ from closerthan.history import History
 from closerthan.losses import Loss
 from closerthan.metrics import margins, triplet_error
 from closerthan.objective.protocol import Device
-from closerthan.registry import Own
+from closerthan.registry import UserDefined
 from closerthan.result import Result
 from closerthan.settings import Settings
 from closerthan.solvers import Solver
@@ -108,7 +108,7 @@ class OrdinalEmbedding(BaseEstimator):  # type: ignore[misc]
     embedding_: Array
     result_: Result
     history_: History
-    loss_: str | Loss | Own
+    loss_: str | Loss | UserDefined
     n_objects_: int
     names_: tuple[str, ...] | None
     n_iter_: int
@@ -119,7 +119,7 @@ class OrdinalEmbedding(BaseEstimator):  # type: ignore[misc]
         self,
         n_components: int = Settings.n_dims,
         *,
-        loss: str | Loss = Settings.loss,  # type: ignore[assignment]  # an Own comes from files alone
+        loss: str | Loss = Settings.loss,  # type: ignore[assignment]  # a UserDefined object comes from files alone
         solver: str | Solver = Settings.solver,  # type: ignore[assignment]
         init: ArrayLike | None = None,
         n_init: int | None = Settings.n_starts,

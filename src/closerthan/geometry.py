@@ -1,4 +1,4 @@
-"""Principal axes: a map rotated so that its directions of largest variance come first."""
+"""Rotations of maps: to their principal axes, or onto another map (Procrustes)."""
 
 import math
 from typing import Any, NamedTuple
@@ -30,7 +30,7 @@ class PrincipalAxes(NamedTuple):
 def principal_axes(embedding: ArrayLike) -> PrincipalAxes:
     """Rotate a map about its centre so that the first axis has the largest variance, the second the next, and so on.
 
-    Distances do not change. The sign of each axis is fixed: its largest coordinate (in size) is positive.
+    Distances do not change. The sign of each axis is fixed: its coordinate of largest absolute value is positive.
 
     Examples
     --------
@@ -50,6 +50,7 @@ def principal_axes(embedding: ArrayLike) -> PrincipalAxes:
     return PrincipalAxes(x @ rotation, rotation, shares / (shares.sum() or 1.0))
 
 
+@checked
 def procrustes_rotation(cross: Array) -> tuple[Array, Array]:
     """Return the orthogonal matrix that rotates (or reflects) a map X onto a map Y, and the trace that it attains.
 
@@ -64,15 +65,15 @@ def procrustes_rotation(cross: Array) -> tuple[Array, Array]:
     >>> bool(np.allclose(square[:, ::-1] @ rotation, square)), float(trace.round(6))
     (True, 8.0)
     """
-    left, singular, right = np.linalg.svd(cross)
-    return left @ right, singular.sum(axis=-1)
+    u, singular_values, vh = np.linalg.svd(cross)
+    return u @ vh, singular_values.sum(axis=-1)
 
 
 @checked
 def leading_axes(covariance: Array, n_dims: int) -> Array:
     """Return the directions of largest variance, one per row, in descending order of variance.
 
-    If the covariance is not finite, as for a map that diverged, they are the first coordinate axes.
+    If the covariance is not finite, as for a map that diverged, the first coordinate axes are returned.
 
     Examples
     --------

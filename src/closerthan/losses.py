@@ -54,7 +54,7 @@ import math
 from typing import Self, dataclass_transform
 
 from closerthan.checks import positive
-from closerthan.registry import chosen
+from closerthan.registry import resolve
 
 __all__ = ["CKL", "GNMDS", "LOSSES", "SOE", "STE", "TSTE", "Loss", "loss_named"]
 
@@ -313,4 +313,4 @@ def loss_named(loss: str | Loss | type[Loss]) -> Loss:
     >>> loss_named("gnmds")
     GNMDS(margin=1.0)
     """
-    return chosen(loss, LOSSES, Loss, "loss")
+    return resolve(loss, LOSSES, Loss, "loss")

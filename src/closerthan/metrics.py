@@ -29,10 +29,10 @@ __all__ = [
     "margins",
     "object_errors",
     "procrustes",
+    "proportion_standard_error",
     "ratio_number",
     "ratio_variance",
     "retrieval",
-    "share_standard_error",
     "triplet_error",
 ]
 
@@ -53,7 +53,7 @@ def triplet_error(comparisons: Comparisons | ArrayLike, embedding: ArrayLike) ->
     0.5
     """
     answers = Comparisons.of(comparisons, unmentioned="ignore")
-    return agreement.wrong_share(answers, _map_of(answers, embedding))
+    return agreement.wrong_fraction(answers, _map_of(answers, embedding))
 
 
 @checked
@@ -143,8 +143,8 @@ def error_interval(error: float, measured_on: Comparisons | float, *, confidence
     """Return Wilson's score interval of an error measured on comparisons, or on a number of independent ones.
 
     Questions are independent; the comparisons of one answer and the answers to one question are not. Comparisons are
-    therefore counted by :func:`effective_number`. It is more precise if it knows the map: pass
-    ``effective_number(comparisons, embedding)``.
+    therefore counted by :func:`effective_number`. For a more accurate interval, compute that number with the map and
+    pass ``effective_number(comparisons, embedding)``.
 
     Examples
     --------
@@ -156,7 +156,7 @@ def error_interval(error: float, measured_on: Comparisons | float, *, confidence
     if not 0 <= error <= 1:
         raise ValueError(f"error is {error}; an error lies between 0 and 1")
     if not number > 0:
-        raise ValueError(f"the error was measured on {number} comparisons; it takes at least one")
+        raise ValueError(f"the error was measured on {number} comparisons; at least one is needed")
     if not 0 < confidence < 1:
         raise ValueError(f"confidence is {confidence}; it lies between 0 and 1, as in 0.95")
     z = NormalDist().inv_cdf((1 + confidence) / 2)
@@ -167,15 +167,15 @@ def error_interval(error: float, measured_on: Comparisons | float, *, confidence
 
 
 @checked
-def share_standard_error(share: Any, number: Any) -> Any:
-    """Return the standard error of a fraction p of n independent answers, ``sqrt(p (1 - p) / n)``; arrays are allowed.
+def proportion_standard_error(proportion: Any, number: Any) -> Any:
+    """Return the standard error ``sqrt(p (1 - p) / n)`` of a proportion p of n independent answers; arrays are allowed.
 
     Examples
     --------
-    >>> float(share_standard_error(0.2, 100))
+    >>> float(proportion_standard_error(0.2, 100))
     0.04
     """
-    return np.sqrt(share * (1 - share) / number)
+    return np.sqrt(proportion * (1 - proportion) / number)
 
 
 @checked
@@ -358,9 +358,7 @@ class Retrieval(NamedTuple):
     """Quality of retrieval by class; each number is a mean over the queries."""
 
     mean_average_precision: float
-    precision: NDArray[
-        np.float64
-    ]  # precision[K - 1]: fraction of the K nearest objects that belong to the query's class
+    precision: NDArray[np.float64]  # precision[K - 1]: fraction of the K nearest objects that have the query's class
     recall: NDArray[np.float64]  # recall[K - 1]: fraction of the query's class that is among the K nearest objects
 
 

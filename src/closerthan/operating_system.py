@@ -38,7 +38,7 @@ _POSITION = threading.Lock()  # held while the shared position of a descriptor i
 def open_to_read(path: str | os.PathLike[str], system: Any = os) -> int:
     """Open a file, or a folder where the system can open one, and return its descriptor.
 
-    Windows must be told not to translate line ends; elsewhere opening a named pipe must not block.
+    The flags keep Windows from translating line endings, and keep other systems from blocking on a named pipe.
     """
     flags = system.O_RDONLY | getattr(system, "O_BINARY", 0) | getattr(system, "O_NONBLOCK", 0)
     descriptor: int = system.open(path, flags)
@@ -48,7 +48,7 @@ def open_to_read(path: str | os.PathLike[str], system: Any = os) -> int:
 def read_at(descriptor: int, buffer: memoryview, offset: int, system: Any = os) -> int:
     """Read bytes at an offset into a buffer; return how many were read, 0 at the end of the file.
 
-    Several threads may read at once. Where one call cannot do both (Windows), the position is set first, under a lock.
+    Several threads may read at once. Where no single call reads at an offset (Windows), a lock protects the position.
     """
     buffer = buffer[:MOST_BYTES]
     if hasattr(system, "preadv"):
@@ -85,7 +85,7 @@ def try_lock(descriptor: int, fcntl: ModuleType | Any | None = _fcntl) -> bool:
 
 
 def sync(path: str | os.PathLike[str], system: Any = os) -> None:
-    """Write a file, or the list of names in a folder, from the system's memory to the disk.
+    """Flush a file, or the list of names in a folder, from the system's memory to the disk.
 
     Windows can neither open folders nor sync a file that is open for reading only, and some file systems cannot sync
     folders. Folders are then left to the system.
@@ -108,13 +108,13 @@ def open_private(path: str, flags: int, system: Any = os) -> int:
 
 
 def make_private(path: str | os.PathLike[str], system: Any = os) -> None:
-    """Let only the owner read and write a file; nothing is done on Windows, where folders decide that."""
+    """Let only the owner read and write a file; nothing is done on Windows, where files inherit these rights."""
     if system.name == "posix":
         system.chmod(path, 0o600)
 
 
 def lower_priority(system: Any = os) -> None:
-    """Let other processes run first; nothing is done where a process cannot do so (Windows)."""
+    """Lower the priority of this process; nothing is done where the system does not support it (Windows)."""
     if hasattr(system, "nice"):
         with contextlib.suppress(OSError):
             system.nice(10)

@@ -6,27 +6,29 @@ import math
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
-__all__ = ["Own", "as_data", "chosen", "from_data", "is_ours", "name_of", "parameters"]
+__all__ = ["UserDefined", "as_data", "from_data", "is_library_class", "name_of", "parameters", "resolve"]
 
 Kind = TypeVar("Kind")
 Registry = Mapping[str, Callable[[], Any]]
 
 
-def chosen(choice: Any, registry: Mapping[str, Callable[[], Kind]], kind: type[Kind], noun: str) -> Kind:
-    """Return the object that a name, class or object stands for; an unknown name is an error that lists the names.
+def resolve(choice: Any, registry: Mapping[str, Callable[[], Kind]], kind: type[Kind], noun: str) -> Kind:
+    """Return the object that a name, class or object stands for.
+
+    An unknown name raises an error that lists the registered names.
 
     Examples
     --------
-    >>> chosen("two", {"one": lambda: 1, "two": lambda: 2}, int, "number")
+    >>> resolve("two", {"one": lambda: 1, "two": lambda: 2}, int, "number")
     2
-    >>> chosen("six", {"one": lambda: 1, "two": lambda: 2}, int, "number")
+    >>> resolve("six", {"one": lambda: 1, "two": lambda: 2}, int, "number")
     Traceback (most recent call last):
     ...
-    ValueError: unknown number 'six'; known are: one, two
+    ValueError: unknown number 'six'; choose from: one, two
     """
     if isinstance(choice, str):
         if choice not in registry:
-            raise ValueError(f"unknown {noun} {choice!r}; known are: {', '.join(registry)}")
+            raise ValueError(f"unknown {noun} {choice!r}; choose from: {', '.join(registry)}")
         return registry[choice]()
     if isinstance(choice, type) and issubclass(choice, kind):
         return choice()
@@ -38,8 +40,8 @@ def chosen(choice: Any, registry: Mapping[str, Callable[[], Kind]], kind: type[K
 
 
 @dataclasses.dataclass(frozen=True)
-class Own:
-    """An object of a user's own class as it is saved in a file: the name of the class and the parameters."""
+class UserDefined:
+    """An object of a user-defined class as it is saved in a file: the name of its class and its parameters."""
 
     name: str
     parameters: Mapping[str, Any] = dataclasses.field(default_factory=dict)
@@ -68,7 +70,7 @@ def parameters(thing: Any) -> dict[str, Any]:
     >>> parameters(Mine(0.5))
     {'rate': 0.5}
     """
-    if isinstance(thing, Own):
+    if isinstance(thing, UserDefined):
         return dict(thing.parameters)
     if dataclasses.is_dataclass(thing):
         return {field.name: getattr(thing, field.name) for field in dataclasses.fields(thing) if field.init}
@@ -89,7 +91,7 @@ def parameters(thing: Any) -> dict[str, Any]:
 
 
 def as_data(thing: Any, registry: Registry) -> dict[str, Any]:
-    """Return an object as JSON data: its name and its parameters. Objects of users' own classes are marked as such.
+    """Return an object as JSON data: its name and its parameters. Objects of user-defined classes are marked as such.
 
     Examples
     --------
@@ -97,11 +99,11 @@ def as_data(thing: Any, registry: Registry) -> dict[str, Any]:
     >>> as_data(SOE(margin=2.0), LOSSES)
     {'name': 'soe', 'margin': 2.0}
     """
-    if isinstance(thing, Own) or not is_ours(type(thing)):
+    if isinstance(thing, UserDefined) or not is_library_class(type(thing)):
         return _plain(thing)  # type: ignore[no-any-return]
     own = parameters(thing)
     defaults = {name: default for name, make in registry.items() if type(default := make()) is type(thing)}
-    # Several names may stand for one class: the one with the most similar parameters is the most informative.
+    # Several names may stand for one class; use the one whose parameters agree best.
     name = max(defaults, key=lambda name: _in_common(parameters(defaults[name]), own), default=type(thing).__name__)
     return {"name": name, **{key: _plain(value) for key, value in own.items()}}
 
@@ -115,15 +117,16 @@ def from_data(data: Mapping[str, Any], registry: Registry, classes: Mapping[str,
     >>> from_data({"name": "soe", "margin": 2.0}, LOSSES, {})
     SOE(margin=2.0)
     >>> from_data({"name": "MyLoss", "own": True, "parameters": {"scale": 2.0}}, LOSSES, {})
-    Own(name='MyLoss', parameters={'scale': 2.0})
+    UserDefined(name='MyLoss', parameters={'scale': 2.0})
     """
     if data.get("own"):
         return _read(data, classes)
     arguments = {key: _read(value, classes) for key, value in data.items() if key != "name"}
     if data["name"] not in registry:
-        raise ValueError(f"unknown name {data['name']!r}; known are: {', '.join(registry)}")
-    if any(isinstance(value, Own) for value in arguments.values()):  # our class with a parameter of a user's class
-        return Own(data["name"], arguments)
+        raise ValueError(f"unknown name {data['name']!r}; choose from: {', '.join(registry)}")
+    # A built-in class with a parameter of a user-defined class cannot be rebuilt either.
+    if any(isinstance(value, UserDefined) for value in arguments.values()):
+        return UserDefined(data["name"], arguments)
     return dataclasses.replace(registry[data["name"]](), **arguments)
 
 
@@ -137,9 +140,9 @@ def _plain(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return [_plain(one) for one in value]
     arguments = {key: _plain(one) for key, one in parameters(value).items()}
-    if isinstance(value, Own) or not is_ours(type(value)):
-        # In a dictionary of their own, since users may name their parameters as they like.
-        name = value.name if isinstance(value, Own) else type(value).__name__
+    if isinstance(value, UserDefined) or not is_library_class(type(value)):
+        # The parameters get a separate dictionary, since users may name them as they like, even "name".
+        name = value.name if isinstance(value, UserDefined) else type(value).__name__
         return {"name": name, "own": True, "parameters": arguments}
     return {"name": type(value).__name__, **arguments}
 
@@ -152,15 +155,15 @@ def _read(value: Any, classes: Mapping[str, Any]) -> Any:
     if set(value) == {"float"}:
         return float(value["float"])
     if value.get("own"):
-        return Own(value["name"], {key: _read(one, classes) for key, one in value["parameters"].items()})
+        return UserDefined(value["name"], {key: _read(one, classes) for key, one in value["parameters"].items()})
     arguments = {key: _read(one, classes) for key, one in value.items() if key != "name"}
-    if any(isinstance(one, Own) for one in arguments.values()) or value["name"] not in classes:
-        return Own(value["name"], arguments)
+    if any(isinstance(one, UserDefined) for one in arguments.values()) or value["name"] not in classes:
+        return UserDefined(value["name"], arguments)
     return classes[value["name"]](**arguments)
 
 
-def is_ours(kind: type) -> bool:
-    """Return whether a class is part of closerthan, rather than a user's own."""
+def is_library_class(kind: type) -> bool:
+    """Return whether a class is part of closerthan, rather than user-defined."""
     return kind.__module__.partition(".")[0] == __name__.partition(".")[0]
 
 

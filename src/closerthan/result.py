@@ -16,7 +16,7 @@ from closerthan.checks import checked
 from closerthan.comparisons import Comparisons
 from closerthan.history import History, Record, record_of
 from closerthan.losses import Loss
-from closerthan.saved_arrays import read_whole
+from closerthan.saved_arrays import read_and_parse
 from closerthan.saving import whole_file
 from closerthan.wording import counted, listed, percentage_points
 
@@ -307,7 +307,7 @@ class Result:
     @checked
     def load(cls, path: str | Path) -> Self:
         """Read a result that :meth:`save` wrote."""
-        return read_whole(path, "saved result", cls.from_arrays)
+        return read_and_parse(path, "saved result", cls.from_arrays)
 
     @classmethod
     @checked

@@ -1,4 +1,4 @@
-"""Read arrays from .npz files, which may be damaged or of another kind; a bad file is one clear error."""
+"""Read arrays from .npz files; a file that is damaged or of another kind raises a single clear error."""
 
 import math
 import os
@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 from numpy.lib import format as npy
 from numpy.typing import NDArray
 
-__all__ = ["read_archive", "read_whole"]
+__all__ = ["read_and_parse", "read_archive"]
 
 Parsed = TypeVar("Parsed")
 
@@ -36,7 +36,7 @@ def read_archive(path: str | Path, what: str) -> dict[str, NDArray[Any]]:
         with open(path, "rb") as opened, zipfile.ZipFile(opened) as archive:
             size = os.fstat(opened.fileno()).st_size
             if sum(member.file_size for member in archive.infolist()) > MOST_PACKED * size:
-                raise ValueError("it claims to be larger than it can be")
+                raise ValueError("it claims to hold more data than its size allows")
             return {member.filename.removesuffix(".npy"): _array(archive, member) for member in archive.infolist()}
     except FileNotFoundError:
         raise
@@ -45,7 +45,7 @@ def read_archive(path: str | Path, what: str) -> dict[str, NDArray[Any]]:
         raise ValueError(f"{path} is not a {what}: {' '.join(reason.split())}") from None
 
 
-def read_whole(path: str | Path, what: str, parse: Callable[[Mapping[str, Any]], Parsed]) -> Parsed:
+def read_and_parse(path: str | Path, what: str, parse: Callable[[Mapping[str, Any]], Parsed]) -> Parsed:
     """Read the arrays of a file and ``parse`` them; if that fails, the error says that the file is not a ``what``."""
     arrays = read_archive(path, what)
     try:
@@ -66,5 +66,5 @@ def _array(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> NDArray[Any]:
             raise ValueError(f"{member.filename} is not the array that its header describes")
     with archive.open(member) as file:
         array: NDArray[Any] = npy.read_array(file, allow_pickle=False)
-        file.read(1)  # at the end, the checksum is compared
+        file.read(1)  # zipfile verifies the checksum when it reaches the end
     return array

@@ -21,7 +21,7 @@ __all__ = ["TakenError", "json_text", "whole_csv", "whole_file", "whole_folder",
 DRAFT, OLD = "draft", "old"  # endings of the file being written and of the one being replaced
 
 
-class whole_file:  # noqa: N801 - reads as a verb where it is used
+class whole_file:  # noqa: N801 - a context manager that is used like a function
     """Open a file for writing that appears under its name only when it is complete and synced to the disk.
 
     Drafts of the same file that killed processes left behind are removed.
@@ -60,7 +60,7 @@ class whole_file:  # noqa: N801 - reads as a verb where it is used
 
 @contextlib.contextmanager
 def _naming(path: Path, draft: Path) -> Iterator[None]:
-    """Put the name that the user knows into errors of the operating system."""
+    """Make errors of the operating system name the final path rather than the draft."""
     try:
         yield
     except OSError as error:
@@ -69,7 +69,7 @@ def _naming(path: Path, draft: Path) -> Iterator[None]:
 
 
 def _name(error: OSError, path: Path, draft: Path) -> None:
-    """Put the final name into an error that names a draft or, like that of a full disk, no file."""
+    """Put the final path into an error that names the draft or, like that of a full disk, no file."""
     if error.errno is None:  # it has only a message
         return
     place = Path(os.fsdecode(error.filename)) if isinstance(error.filename, str | bytes) else draft
@@ -95,10 +95,10 @@ class TakenError(ValueError):
 
 @contextlib.contextmanager
 def whole_folder(folder: Path, *, replace: bool) -> Iterator[Path]:
-    """Yield a new folder to write to, which gets its name when all files are written.
+    """Yield a new folder to write to, which is renamed to ``folder`` when all files are written.
 
     Existing files are not lost before that: a folder to be replaced is moved aside first and deleted last. If another
-    process wrote to that name in the meantime, its folder stays, and this one is saved beside it.
+    process created a folder of that name in the meantime, that folder stays, and the new one is saved beside it.
     """
     folder = without_links(folder)
     _remove_leftovers(folder)
@@ -113,7 +113,7 @@ def whole_folder(folder: Path, *, replace: bool) -> Iterator[Path]:
             if error.errno not in (errno.EEXIST, errno.ENOTEMPTY, errno.ENOTDIR, errno.EACCES):
                 raise
             place = _free_name(draft, folder)
-            message = f"{folder} was written by somebody else in the meantime; this result is in {place}"
+            message = f"{folder} was written by another process in the meantime; this result is in {place}"
             raise TakenError(message) from None
 
 
@@ -137,7 +137,7 @@ def _put_in_place(draft: Path, folder: Path, replace: bool) -> None:
     """Rename a draft. A folder of that name is moved aside first; it is deleted last or, after an error, moved back."""
     if not (replace and folder.is_dir()):
         with contextlib.suppress(OSError):
-            folder.rmdir()  # an empty folder is no loss
+            folder.rmdir()  # succeeds only if the folder is empty
         os.rename(draft, folder)
         sync(folder.parent)
         return
@@ -162,7 +162,7 @@ def _free_name(draft: Path, folder: Path) -> Path:
             free = folder.with_name(f"{folder.name}-{number}")
             os.rename(draft, free)
             return free
-    raise TakenError(f"{folder} was written by somebody else in the meantime, and so were all names like it")
+    raise TakenError(f"{folder} was written by another process in the meantime, and so were all similar names")
 
 
 def writable_beside(folder: Path) -> None:
@@ -177,9 +177,8 @@ def writable_beside(folder: Path) -> None:
 
 def without_links(path: Path) -> Path:
     """Return the target of a symbolic link, so that writing replaces the target and not the link."""
-    with contextlib.suppress(
-        RuntimeError
-    ):  # Python before 3.13 raises it for a link to itself; later versions return the link
+    # For a link to itself, Python before 3.13 raises a RuntimeError; later versions return the link.
+    with contextlib.suppress(RuntimeError):
         place = path.resolve()
         if not place.is_symlink():
             return place

@@ -5,7 +5,6 @@ imports this module, so it must not import anything slow.
 """
 
 import dataclasses
-import difflib
 import inspect
 import math
 import time
@@ -14,9 +13,9 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self, TypedDict, TypeVar
 
-from closerthan.checks import ParameterError, number, whole
+from closerthan.checks import ParameterError, check_keywords, number, whole
 from closerthan.losses import LOSSES, Loss, loss_named
-from closerthan.registry import Own, as_data, from_data, name_of, parameters
+from closerthan.registry import UserDefined, as_data, from_data, name_of, parameters
 
 if TYPE_CHECKING:
     import numpy as np
@@ -35,7 +34,6 @@ __all__ = [
     "Option",
     "Settings",
     "TimeOverError",
-    "check_options",
     "ended_by",
     "lists_options",
 ]
@@ -165,13 +163,13 @@ class Settings:
         sklearn_name="n_components",
         help="Dimensions of the map.",
     )
-    loss: "str | Loss | Own" = _setting(  # noqa: RUF009
+    loss: "str | Loss | UserDefined" = _setting(  # noqa: RUF009
         AUTO,
         "--loss",
         metavar="NAME",
         help="gnmds, ckl, ste, tste, soe, or auto: the one that predicts held-out answers best.",
     )
-    solver: "str | Solver | Own" = _setting(  # noqa: RUF009
+    solver: "str | Solver | UserDefined" = _setting(  # noqa: RUF009
         "polyak",
         "--solver",
         metavar="NAME",
@@ -237,7 +235,7 @@ class Settings:
         "cpu",
         "--device",
         metavar="cpu|cuda|auto",
-        help="Where to compute: cpu; cuda, a GPU (needs the extra torch); auto: a GPU if there is one and it pays off.",
+        help="Where to compute: cpu; cuda, a GPU (needs the extra torch); auto: a GPU if available and faster.",
     )
 
     def __post_init__(self) -> None:
@@ -260,9 +258,9 @@ class Settings:
         if seed is not None:
             seed = whole("seed", seed, least=0)
         loss, solver = self.loss, self.solver
-        if not self.is_auto and not isinstance(loss, Own):
+        if not self.is_auto and not isinstance(loss, UserDefined):
             loss = loss_named(loss).in_dims(n_dims)
-        if not isinstance(solver, Own):
+        if not isinstance(solver, UserDefined):
             solver = solver_named(solver)
         parameters(solver)  # raises an error for a solver that could not be saved
         checked = {
@@ -339,12 +337,12 @@ class Settings:
         >>> Settings.of(None, 3, {"epoch": 5})
         Traceback (most recent call last):
         ...
-        TypeError: unknown keyword argument 'epoch'; did you mean 'epochs'?
+        TypeError: unexpected keyword argument 'epoch'; did you mean 'epochs'?
         """
         if not isinstance(base, Settings | None):
             raise ParameterError("settings", base, "it must be a Settings, such as result.settings, or None")
         changes = dict(options or {})
-        check_options(changes)
+        check_keywords(changes, FitOptions.__annotations__)
         settings = {name: value for name, value in changes.items() if name in cls.__dataclass_fields__}
         settings.pop("device", None)
         if n_dims is not None:
@@ -386,12 +384,12 @@ class Settings:
         return self.replace(n_starts=None, validation=None, time_limit=None)
 
     def trial(self, length: int, *, judged: bool, **changes: Any) -> Self:
-        """Return settings for a short fit from one start, which a validation set evaluates if ``judged``."""
+        """Return settings for a fit of ``length`` epochs from one start; ``judged``: by a validation set."""
         epochs = length if judged else min(self.epochs, length)
         return self.replace(n_starts=1, tolerance=None, validation=GIVEN if judged else None, epochs=epochs, **changes)
 
     def replicate(self, epochs: int) -> Self:
-        """Return settings for refitting resampled answers: one start, no validation split, at most this many epochs."""
+        """Return settings for refitting resampled answers: one start, no validation split, ``epochs`` epochs."""
         return self.replace(n_starts=1, validation=None, by="answers", epochs=epochs, seed=None)
 
     def decisive_data(self) -> dict[str, Any]:
@@ -431,24 +429,6 @@ class Settings:
     def names_in_estimator(cls) -> dict[str, str]:
         """Return the parameter of :class:`closerthan.OrdinalEmbedding` for each setting."""
         return {field.name: field.metadata["sklearn_name"] or field.name for field in dataclasses.fields(cls)}
-
-
-def check_options(options: Mapping[str, Any], accepted: type = FitOptions) -> None:
-    """Raise a TypeError that suggests the nearest keyword argument if one is unknown.
-
-    Parameters
-    ----------
-    options
-        Keyword arguments that a function received.
-    accepted
-        The TypedDict that describes them.
-    """
-    names = accepted.__annotations__
-    for name in options:
-        if name not in names:
-            close = difflib.get_close_matches(name, names, 1)
-            hint = f"did you mean {close[0]!r}?" if close else f"valid names: {', '.join(sorted(names))}"
-            raise TypeError(f"unknown keyword argument {name!r}; {hint}")
 
 
 def lists_options(options: type) -> Callable[[Function], Function]:

@@ -66,10 +66,10 @@ def step_bounds(smoothness: float, epsilon: float) -> Interval:
 def smoothness(loss: Loss, diameter: float, *, n_grid: int = 41) -> float:
     """Return the Lipschitz constant of a triplet's gradient on maps whose objects are at most ``diameter`` apart.
 
-    With u = x_i - x_j and v = x_i - x_k, a term is a function of |u|^2 and |v|^2, and its Hessian H in (u, v) follows
-    from the first and second derivatives of the loss. The nonzero eigenvalues of the Hessian in the three rows are
-    those of H K, where K = ((2, 1), (1, 2)) accounts for x_i, which u and v share. The function maximises the absolute
-    eigenvalue over a grid of lengths of u and v and of angles between them, with second derivatives by finite
+    With u = x_i - x_j and v = x_i - x_k, a term is a function of ``|u|^2`` and ``|v|^2``, and its Hessian H in (u, v)
+    follows from the first and second derivatives of the loss. The nonzero eigenvalues of the Hessian in the three rows
+    are those of H K, where K = ((2, 1), (1, 2)) accounts for x_i, which u and v share. The function maximises the
+    absolute eigenvalue over a grid of lengths of u and v and of angles between them, with second derivatives by finite
     differences. A loss whose slope jumps, such as GNMDS, has no Lipschitz constant; the jump is then ignored, and the
     result applies to each smooth piece.
 

@@ -1,4 +1,4 @@
-"""Numbers formatted for sentences and tables."""
+"""Numbers, lists and tables formatted for people to read."""
 
 import html
 import math
@@ -33,7 +33,7 @@ def percent(fraction: float, digits: int = 1) -> str:
 
 
 def percentage_points(fraction: float, digits: int = 1) -> str:
-    """Format a fraction, or a difference of fractions, in per cent without the sign, which is written elsewhere.
+    """Format a fraction, or a difference of fractions, in percent but without the percent sign.
 
     Examples
     --------
@@ -164,7 +164,7 @@ def first_few(words: Sequence[str], most: int) -> str:
 
 
 def html_table(caption: str, titles: Sequence[str], rows: Sequence[Sequence[str]], n_rows: int | None = None) -> str:
-    """Return a table for a notebook; ``n_rows`` is the number of all rows where only the first are shown.
+    """Return a table for a notebook; ``n_rows`` is the total number of rows if only the first are shown.
 
     Examples
     --------

@@ -406,7 +406,7 @@ class TestSimulate:
     def test_refuses_what_makes_no_sense(self):
         assert "has no level" in said("simulate", "a.csv", "--noise", "ste", "--level", 1)
         assert "it can be normal, uniform, circle" in said("simulate", "a.csv", "--points", "square")
-        assert "unknown noise 'pink'; known are: none" in said("simulate", "a.csv", "--noise", "pink")
+        assert "unknown noise 'pink'; choose from: none" in said("simulate", "a.csv", "--noise", "pink")
 
 
 class TestDims:
@@ -640,7 +640,8 @@ class TestErrors:
         assert said("fit", "nothing.csv") == "there is no file nothing.csv"
         assert "line 3" in said("fit", "bad.csv")
         assert said("fit", "bad.csv").endswith("pass --self-pairs drop")
-        assert said("fit", cities, "--loss", "best") == "unknown loss 'best'; known are: " + ", ".join(ct.losses.LOSSES)
+        losses = ", ".join(ct.losses.LOSSES)
+        assert said("fit", cities, "--loss", "best") == f"unknown loss 'best'; choose from: {losses}"
         assert "unknown solver" in said("fit", cities, "--solver", "best")
         assert "tolerance is 'low'" in said("fit", cities, "--tolerance", "low")
         assert "expected ROLE=COLUMN" in said("fit", cities, "--column", "anchor")
@@ -742,7 +743,7 @@ class TestFolders:
             (empty_folder / "pictures" / "Athens.png").write_text("no picture")
             options = ["--thumbnails", "pictures"]
         sentence = said("fit", cities, *options)
-        expected = {"name": "unpaired surrogate", "thumbnail": "is not an image"}
+        expected = {"name": "an unpaired surrogate", "thumbnail": "is not an image"}
         assert expected.get(what, f"the {what} '") in sentence
         assert not (empty_folder / "cities-map").exists()
 
@@ -795,7 +796,7 @@ class TestFolders:
                     (quick / "map.csv").write_text("quick")
                 (slow / "map.csv").write_text("slow")
 
-        with pytest.raises(ValueError, match=r"written by somebody else in the meantime; this result is in .*new-2"):
+        with pytest.raises(ValueError, match=r"written by another process in the meantime; this result is in .*new-2"):
             write_while_another_writes()
         assert (empty_folder / "new" / "map.csv").read_text() == "quick"
         assert (empty_folder / "new-2" / "map.csv").read_text() == "slow"

@@ -1,7 +1,6 @@
-"""Which questions are asked next."""
+"""Choice of questions by expected information."""
 
 import csv
-import dataclasses
 import re
 
 import numpy as np
@@ -27,7 +26,7 @@ def asked(kind, rows):
 
 
 @pytest.mark.parametrize("kind", ["closer", "odd"])
-def test_no_question_twice_none_that_is_out_none_that_was_answered(kind):
+def test_questions_are_distinct_and_neither_excluded_nor_answered(kind):
     out = ct.choose_questions(ANSWERS, 30, kind=kind, maps=MAPS, seed=0)
     rows = ct.choose_questions(ANSWERS, 60, kind=kind, maps=MAPS, seed=0, exclude=out)
     keys = asked(kind, rows)
@@ -38,13 +37,13 @@ def test_no_question_twice_none_that_is_out_none_that_was_answered(kind):
 
 
 @pytest.mark.parametrize("kind", ["closer", "odd"])
-def test_all_questions_can_be_asked_for(kind):
+def test_all_questions_can_be_requested(kind):
     number = Questions(kind, 6).number
     rows = ct.choose_questions(None, number, n_objects=6, kind=kind, seed=0)
     assert len(np.unique(Questions(kind, 6).keys(rows))) == number
 
 
-def test_answered_questions_come_again_when_all_others_are_used_up():
+def test_answered_questions_are_repeated_when_no_others_are_left():
     every = ct.choose_questions(None, 12, n_objects=4, seed=0)
     rows = ct.choose_questions(ct.Comparisons.from_triplets(every), 5, seed=0, exclude=every[:7])
     assert sorted(Questions("closer", 4).keys(rows)) == sorted(Questions("closer", 4).keys(every[7:]))
@@ -55,7 +54,7 @@ def test_anchors_take_turns():
     assert sorted(rows[:N, 0]) == sorted(rows[N:, 0]) == list(range(N))
 
 
-def test_whoever_was_an_anchor_least_often_is_next():
+def test_the_least_frequent_anchor_is_next():
     answers = ct.Comparisons.from_triplets([[i, (i + 1) % 5, (i + 2) % 5] for i in (0, 1, 2, 4)])
     assert ct.choose_questions(answers, 1, seed=0)[0, 0] == 3
 
@@ -78,7 +77,7 @@ def test_the_same_seed_gives_the_same_questions_and_more_answers_others():
 
 
 @pytest.mark.parametrize("kind", ["closer", "odd"])
-def test_chosen_questions_tell_more_than_random_ones(kind):
+def test_chosen_questions_are_more_informative_than_random_ones(kind):
     def information(random_share):
         rows = ct.choose_questions(ANSWERS, N, seed=0, kind=kind, maps=MAPS, random_share=random_share)
         return expected_information(kind, rows, MAPS, LOSSES["tste"]().in_dims(2)).mean()
@@ -87,7 +86,7 @@ def test_chosen_questions_tell_more_than_random_ones(kind):
 
 
 @pytest.mark.parametrize("name", LOSSES)
-def test_information_is_that_of_the_formula(name):
+def test_information_follows_the_formula(name):
     loss = LOSSES[name]().in_dims(2)
     rows = np.array([[0, 1, 2], [3, 4, 5], [6, 1, 8]])
 
@@ -121,38 +120,32 @@ def test_maps_that_agree_leave_nothing_to_ask():
     assert expected_information("closer", rows, same, LOSSES["ste"]()).max() < 1e-12
 
 
-def test_answers_about_pairs_are_questions_where_an_object_is_shared():
+def test_answers_about_pairs_with_a_common_object_count_as_answered_questions():
     every = ct.choose_questions(None, 12, n_objects=4, seed=0)
     quadruplets = [[j, i, k, i] for i, j, k in every[:11]]
     last = ct.choose_questions(ct.Comparisons.from_quadruplets(quadruplets), 1, seed=0)
     assert Questions("closer", 4).keys(last).tolist() == Questions("closer", 4).keys(every[11:]).tolist()
 
 
-def test_answers_of_several_comparisons_can_be_taken_from_more():
+def test_a_subset_of_answers_with_several_comparisons_each_is_accepted():
     """The numbers of the answers have gaps then."""
     trios = ct.Comparisons.from_triplets(ANSWERS.rows, answers=np.arange(len(ANSWERS)) // 2, n_objects=N)
     later = trios.take(np.arange(len(trios)) >= 20)
     assert ct.choose_questions(later, 5, n_dims=2, seed=0).shape == (5, 3)
 
 
-def test_a_huge_map_is_shrunk_before_it_is_finished(monkeypatch):
-    """The gradient of tste vanishes there, so no solver would move it."""
-    embed = belief.embed
-
-    def huge(*arguments, **settings):
-        result = embed(*arguments, **settings)
-        return dataclasses.replace(result, embedding=1e9 * result.embedding) if "start" not in settings else result
-
+def test_a_huge_map_is_shrunk_before_it_is_finished():
+    """Nothing would move it: the slopes of tste vanish there."""
     loss = LOSSES["tste"]().in_dims(2)
     expected = belief.fitted_map(ANSWERS, 2, loss, np.random.default_rng(0))
-    monkeypatch.setattr(belief, "embed", huge)
-    x = belief.fitted_map(ANSWERS, 2, loss, np.random.default_rng(0))
+    huge = 1e9 * ct.embed(ANSWERS, loss=loss, seed=0).embedding
+    x = belief.fitted_map(ANSWERS, 2, loss, np.random.default_rng(0), [huge])
     assert x.std() <= belief.LARGEST * (1 + 1e-9)  # it is divided by a rounded number
     assert ct.triplet_error(ANSWERS, x) <= ct.triplet_error(ANSWERS, expected) + 0.05
 
 
 def test_a_folded_map_unfolds_and_so_do_its_replicates():
-    """On a line objects would have to pass through each other."""
+    """On a line, objects would have to pass through each other."""
     line = np.linspace(-1, 1, 40)[:, np.newaxis]
     answers, folded = ct.datasets.simulated(line, 400, seed=0), 1000 * np.abs(line - 0.3)
     assert ct.triplet_error(answers, folded) > 0.2
@@ -173,7 +166,7 @@ def test_questions_about_a_new_object(kind):
     assert set(some[:, 0].tolist()) == {N, N + 1}
 
 
-def test_questions_about_a_new_object_tell_most_about_where_it_may_be():
+def test_questions_about_a_new_object_are_informative_about_its_position():
     so_far = np.concatenate([ANSWERS.rows, [[N, 0, 1], [N, 2, 3]]])
     answers, loss = ct.Comparisons.from_triplets(so_far), LOSSES["tste"]().in_dims(2)
     maps = possible_maps(answers, [N], POINTS, loss, np.random.default_rng(0))
@@ -193,7 +186,7 @@ def test_questions_about_a_new_object_tell_most_about_where_it_may_be():
         ({"answers": None}, "no answers yet; pass n_objects="),
         ({"answers": None, "n_objects": 2}, "n_objects is 2"),
         ({"count": 0}, "count is 0"),
-        ({"count": 661}, "12 objects make 660 questions, of which 0 are excluded; pass count=660 or less"),
+        ({"count": 661}, "12 objects make 660 questions, and 0 are excluded; pass count=660 or less"),
         ({"kind": "even"}, 'kind is \'even\'; it can be "closer" or "odd"'),
         ({"random_share": 1.5}, "random_share is 1.5; it must lie between 0 and 1"),
         ({"seed": -1}, "seed is -1"),
@@ -209,13 +202,13 @@ def test_questions_about_a_new_object_tell_most_about_where_it_may_be():
         ({"maps": np.full((2, N, 2), np.nan)}, "not finite"),
     ],
 )
-def test_bad_input_is_a_sentence(options, sentence):
+def test_bad_input_is_explained(options, sentence):
     arguments = {"answers": ANSWERS, "count": 1, **options}
     with pytest.raises(ValueError, match=re.escape(sentence)):
         ct.choose_questions(arguments.pop("answers"), arguments.pop("count"), **arguments)
 
 
-# ---- the command ----------------------------------------------------------------------------------------------------
+# ---- The command ----------------------------------------------------------------------------------------------------
 
 
 def closerthan(*words, code=0):
@@ -224,7 +217,7 @@ def closerthan(*words, code=0):
     return result.output
 
 
-def test_a_table_of_questions_with_answers_goes_into_a_fit(tmp_path, monkeypatch):
+def test_a_table_of_questions_with_answers_can_be_fitted(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "names.txt").write_text("ant\nbee\ncat\ndog\n")
     assert "12 questions" in closerthan("questions", "--names", "names.txt", "--count", 12, "--out", "first.csv")
@@ -244,7 +237,7 @@ def test_a_table_of_questions_with_answers_goes_into_a_fit(tmp_path, monkeypatch
     }
 
 
-def test_questions_that_wait_are_left_out(tmp_path, monkeypatch):
+def test_pending_questions_are_excluded(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     odd = ("questions", "--objects", 5, "--ask", "odd")
     closerthan(*odd, "--count", 6, "--out", "first.csv")
@@ -254,7 +247,7 @@ def test_questions_that_wait_are_left_out(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("named", [True, False])
-def test_the_command_asks_about_an_object_that_the_answers_do_not_have(tmp_path, monkeypatch, named):
+def test_the_command_asks_about_an_object_without_answers(tmp_path, monkeypatch, named):
     monkeypatch.chdir(tmp_path)
     names = [f"town {number}" for number in range(N)] if named else [str(number) for number in range(N)]
     new = "elsewhere" if named else str(N)
@@ -272,7 +265,7 @@ def test_the_number_of_a_new_object_follows_the_others(tmp_path, monkeypatch):
     assert "objects have numbers from 0 to 4; a new one is called 5" in " ".join(output.split())
 
 
-def test_mistakes_of_the_command_are_sentences(tmp_path, monkeypatch):
+def test_wrong_options_are_explained(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     assert "pass --objects NUMBER or --names FILE" in closerthan("questions", code=2)
     (tmp_path / "waiting.csv").write_text("anchor,left,right\n0,1,zebra\n")
@@ -284,8 +277,8 @@ def test_mistakes_of_the_command_are_sentences(tmp_path, monkeypatch):
     assert "5 objects make 30 questions" in closerthan("questions", "--objects", 5, code=2)
 
 
-def test_too_many_questions_for_the_objects_name_the_option_and_its_limit(tmp_path):
+def test_too_many_questions_are_reported_with_the_option_and_its_limit(tmp_path):
     result = CliRunner().invoke(app, ["questions", "--objects", "4", "--out", str(tmp_path / "questions.csv")])
     assert result.exit_code == 2
-    message = "--count is 100; 4 objects make 12 questions, of which 0 are excluded; pass --count 12 or less"
+    message = "--count is 100; 4 objects make 12 questions, and 0 are excluded; pass --count 12 or less"
     assert message in result.stderr

@@ -3,7 +3,7 @@ import json
 import random
 
 import pytest
-from studies import KEY, answer_all, interview_of, joined, study_of
+from studies import KEY, answer_all, interview_of, joined, study_folder, study_of
 from typer.testing import CliRunner
 
 import closerthan as ct
@@ -16,7 +16,6 @@ from closerthan.collect.store.database import FILE, Store
 from closerthan.collect.store.export import answer_lines, forget
 from closerthan.collect.store.progress import progress
 from closerthan.collect.study.description import Shares
-from closerthan.collect.study.new import make_study
 from closerthan.collect.study.recruiters import RECRUITERS
 from closerthan.files import read_answers
 
@@ -85,7 +84,7 @@ def test_exported_answers_can_be_fitted(tmp_path):
     assert (tmp_path / "map" / "map.csv").exists()
 
 
-def test_everything_can_be_exported_too(tmp_path):
+def test_an_export_of_everything_includes_practice_and_skips(tmp_path):
     study, store = answered_study(tmp_path, n_people=1, skip=True)
     interview, other = interview_of(tmp_path, recruiter=RECRUITERS["prolific"], skip=True)
     joined(interview, "z" * 32, PROLIFIC_PID="skipper")
@@ -106,11 +105,11 @@ def test_recruiters_ids_are_keyed_hashes_by_default(tmp_path):
     named = "".join(answer_lines(store, study, Access(tmp_path), identities=True))
     assert {row["participant"] for row in table(named.splitlines())} == {"pid-0", "pid-1", "pid-2"}
     (tmp_path / "pseudonym-key.txt").unlink()
-    assert "".join(answer_lines(store, study, Access(tmp_path))) != hashed  # another key, other hashes
+    assert "".join(answer_lines(store, study, Access(tmp_path))) != hashed  # another key gives other hashes
     store.close()
 
 
-def test_odd_one_out_answers_are_read_as_such(tmp_path):
+def test_exported_odd_one_out_answers_are_recognised(tmp_path):
     interview, store = interview_of(tmp_path, kind="odd")
     joined(interview)
     answer_all(interview, choose=lambda question: 2)
@@ -124,7 +123,7 @@ def test_odd_one_out_answers_are_read_as_such(tmp_path):
 
 
 @pytest.mark.parametrize("by_id", [True, False])
-def test_a_person_is_forgotten_down_to_the_bytes_of_the_file(tmp_path, by_id):
+def test_a_deleted_person_leaves_no_bytes_in_the_file(tmp_path, by_id):
     study, store = answered_study(tmp_path)
     access = Access(tmp_path)
     pseudonym = access.pseudonym(2, "pid-1")
@@ -141,7 +140,7 @@ def test_a_person_is_forgotten_down_to_the_bytes_of_the_file(tmp_path, by_id):
     store.close()
 
 
-def test_progress_counts_people_answers_and_those_who_dropped_out(tmp_path):
+def test_progress_counts_people_answers_and_dropouts(tmp_path):
     now = [10_000.0]
     interview, store = interview_of(tmp_path, clock=lambda: now[0], skip=True)
     joined(interview, "a" * 32)
@@ -216,7 +215,7 @@ def test_the_live_page_and_the_command_give_the_same_verdicts_on_the_same_answer
     store.close()
 
 
-def test_answers_below_a_third_of_a_second_are_one_reason_to_look_closely(tmp_path):
+def test_answers_below_a_third_of_a_second_are_a_reason_to_look_closely(tmp_path):
     shares = Shares(random=1, shared=0, repeat=0, check=0)
     interview, store = interview_of(tmp_path, number=24, shares=shares, n_objects=12)
     for name, milliseconds in (("slow", 350), ("fast", 250)):
@@ -233,7 +232,7 @@ def test_answers_below_a_third_of_a_second_are_one_reason_to_look_closely(tmp_pa
     store.close()
 
 
-def test_agreement_with_the_others_leaves_out_the_own_answer(tmp_path):
+def test_agreement_with_the_others_excludes_the_participants_own_answer(tmp_path):
     """Two people who contradict each other never agree with "most of the others"."""
     shares = Shares(random=0.5, shared=0.5, repeat=0, check=0)
     interview, store = interview_of(tmp_path, number=20, shares=shares, n_objects=12)
@@ -247,7 +246,7 @@ def test_agreement_with_the_others_leaves_out_the_own_answer(tmp_path):
 
 
 @pytest.mark.slow
-def test_a_refit_makes_a_map_a_queue_and_a_judgement(tmp_path):
+def test_a_refit_writes_a_map_a_queue_and_a_judgement(tmp_path):
     shares = Shares(0.3, 0.1, 0.1, 0.1)
     study, store = answered_study(tmp_path, n_people=2, number=40, shares=shares)
     assert refit(study, store) == 1
@@ -271,7 +270,7 @@ def test_a_refit_makes_a_map_a_queue_and_a_judgement(tmp_path):
 
 @pytest.mark.parametrize("dimensions", [1, 9])
 @pytest.mark.slow
-def test_maps_of_any_dimension_are_drawn_in_two(tmp_path, dimensions):
+def test_maps_of_any_dimension_are_drawn_in_two_dimensions(tmp_path, dimensions):
     study, store = answered_study(tmp_path, dimensions=dimensions)
     refit(study, store)
     judgement = json.loads(store.value("SELECT judgement FROM maps"))
@@ -280,7 +279,7 @@ def test_maps_of_any_dimension_are_drawn_in_two(tmp_path, dimensions):
     store.close()
 
 
-def test_with_no_answers_the_queue_is_filled_with_every_anchor(tmp_path):
+def test_without_answers_the_queue_has_every_object_as_anchor(tmp_path):
     interview, store = interview_of(tmp_path)
     assert refit(study_of(tmp_path), store) is None
     assert store.value("SELECT count(DISTINCT first) FROM queue") == 10
@@ -290,10 +289,7 @@ def test_with_no_answers_the_queue_is_filled_with_every_anchor(tmp_path):
 
 @pytest.fixture
 def folder(tmp_path):
-    words = tmp_path / "words.csv"
-    words.write_text("text\n" + "".join(f"word {number}\n" for number in range(10)))
-    make_study(tmp_path / "study", words)
-    return tmp_path / "study"
+    return study_folder(tmp_path)
 
 
 def run(*words):
@@ -329,10 +325,8 @@ def test_export_status_backup_and_forget(folder):
     assert "is the database of the study" in run("export", folder, "--out", folder / FILE, "--force").output
     changed = (folder / "study.toml").read_text().replace('kind = "closer"', 'kind = "odd"')
     (folder / "study.toml").write_text(changed)
-    for command in (
-        ("export", "--force"),
-        ("status",),
-    ):  # the answers would be interpreted as answers to other questions
+    # The answers would be interpreted as answers to other questions.
+    for command in (("export", "--force"), ("status",)):
         assert 'there are answers of kind "closer"; change it back' in " ".join(run(*command, folder).output.split())
     (folder / "study.toml").write_text(changed.replace('kind = "odd"', 'kind = "closer"'))
     pseudonym = table((folder / "answers.csv").read_text().splitlines())[0]["participant"]

@@ -107,7 +107,7 @@ def test_a_whole_study_with_the_keyboard_alone(browser, tmp_path):
         assert "You agree." in browser.ask("document.body.innerText")
 
         def act(number):
-            if number == 4:  # a button reached by Tab, as without the keys for choices
+            if number == 4:  # choose with Tab and Enter, as without the keys for choices
                 while "option" not in focus(browser)["what"]:
                     browser.press("Tab")
                 assert focus(browser)["visible"]
@@ -122,7 +122,7 @@ def test_a_whole_study_with_the_keyboard_alone(browser, tmp_path):
         assert not browser.complaints()
     assert stored(tmp_path) == 7
     assert stored(tmp_path, "SELECT min(rt_ms) FROM answers") >= 0
-    # The place of the choice is what the key said: the first was left.
+    # The stored choice is that of the key: the first was left.
     assert stored(tmp_path, "SELECT choice FROM answers JOIN questions ON question = id WHERE place = 0") == 0
 
 
@@ -140,8 +140,8 @@ def test_a_whole_study_with_touch_on_a_phone(browser, tmp_path):
         assert go_through(browser, act, lambda: browser.tap(".reading .main")) == 7
         assert "DONE" in browser.ask("document.body.innerText")
     assert stored(tmp_path) == 7
-    said = stored(tmp_path, "SELECT group_concat(said) FROM (SELECT DISTINCT said FROM answers ORDER BY said)")
-    assert said == "choice,skip,tie"
+    responses = stored(tmp_path, "SELECT group_concat(said) FROM (SELECT DISTINCT said FROM answers ORDER BY said)")
+    assert responses == "choice,skip,tie"
 
 
 @pytest.mark.parametrize("size", [(1400, 1000), (390, 844), (320, 640)], ids=str)
@@ -181,7 +181,7 @@ def test_the_next_pictures_are_loaded_before_they_are_needed(browser, tmp_path):
         assert {server.address + source for source in waiting} <= set(browser.requests())
 
 
-def test_after_a_reload_and_in_a_new_tab_people_go_on_where_they_were(browser, tmp_path):
+def test_participants_continue_after_a_reload_and_in_a_new_tab(browser, tmp_path):
     with serving(small(tmp_path)) as server:
         open_first_question(browser, server)
         browser.press("1")
@@ -192,7 +192,7 @@ def test_after_a_reload_and_in_a_new_tab_people_go_on_where_they_were(browser, t
         browser.open(server.address)  # the same tab
         browser.wait_for("current && current.since")
         assert browser.ask("current.question.id") == question
-        browser.ask("sessionStorage.clear()")  # as another tab of the same browser
+        browser.ask("sessionStorage.clear()")  # as in another tab of the same browser
         browser.open(server.address)
         assert "You have been here before" in browser.ask("document.body.innerText")
         press_main(browser)
@@ -201,7 +201,7 @@ def test_after_a_reload_and_in_a_new_tab_people_go_on_where_they_were(browser, t
     assert stored(tmp_path, "SELECT count(*) FROM participants") == 1
 
 
-def test_people_go_on_after_a_lost_connection(browser, tmp_path):
+def test_participants_continue_after_a_lost_connection(browser, tmp_path):
     with serving(small(tmp_path)) as server:
         browser.open(server.address)
 
@@ -219,12 +219,12 @@ def test_people_go_on_after_a_lost_connection(browser, tmp_path):
     assert stored(tmp_path, "SELECT count(*) FROM participants") == 1
 
 
-def test_people_go_on_after_the_server_was_started_again_and_the_page_reloaded(browser, tmp_path):
+def test_participants_continue_after_a_restart_of_the_server_and_a_reload(browser, tmp_path):
     study = small(tmp_path)
     with serving(study) as server:
         port = server.port
         open_first_question(browser, server)
-    browser.press("2")  # nobody hears it
+    browser.press("2")  # the server is not running
     browser.wait_for("unsent.length === 1")
     with serving(study, port) as server:
         browser.open(server.address)
@@ -233,7 +233,7 @@ def test_people_go_on_after_the_server_was_started_again_and_the_page_reloaded(b
     assert stored(tmp_path, "SELECT choice FROM answers JOIN questions ON question = id WHERE place = 0") == 1
 
 
-def test_whoever_does_not_agree_is_asked_nothing_and_gets_a_code(browser, tmp_path):
+def test_without_consent_there_are_no_questions_but_a_code(browser, tmp_path):
     with serving(small(tmp_path)) as server:
         browser.open(server.address)
         browser.ask("document.querySelector('.buttons button:last-child').click()")
@@ -242,7 +242,7 @@ def test_whoever_does_not_agree_is_asked_nothing_and_gets_a_code(browser, tmp_pa
     assert stored(tmp_path, "SELECT count(*) FROM questions") == 0
 
 
-def test_at_the_end_people_are_taken_back_with_the_code_and_a_link_in_plain_sight(browser, tmp_path):
+def test_at_the_end_participants_are_redirected_with_the_code_and_see_a_link(browser, tmp_path):
     recruiter = Recruiter({"person": "PROLIFIC_PID"}, "https://recruiter.invalid/done?cc={code}&who={person}")
     with serving(small(tmp_path, recruiter=recruiter, number=1, practice=0, shares=Shares(0, 0, 0, 0))) as server:
         browser.open(f"{server.address}?PROLIFIC_PID=a%26b")
@@ -303,7 +303,7 @@ def test_a_hostile_picture_opened_by_itself_does_nothing(browser, tmp_path):
     with serving(study) as server:
         address = study.objects[0].address(Access(tmp_path).key)
         browser.call("Page.navigate", url=f"{server.address}media/{address}")
-        # Not even the test's own timers run there: it is asked again and again instead.
+        # Not even timers of the test run there, so the page is polled from outside.
         for _ in range(1000):
             if browser.ask("document.readyState === 'complete' && document.documentElement.tagName === 'svg'"):
                 break
@@ -315,7 +315,7 @@ def test_no_request_leaves_the_machine(browser, tmp_path):
         browser.open(server.address)
         go_through(browser, lambda number: browser.press("1"), lambda: press_main(browser))
         assert {request.split("/")[2] for request in browser.requests()} == {f"127.0.0.1:{server.port}"}
-        # A page of ours could not ask another host if it tried.
+        # The page could not send a request to another host if it tried.
         refused = browser.ask("fetch('https://elsewhere.invalid/').then(() => 'sent', (error) => error.name)")
         assert refused == "TypeError"
         assert any("violates" in str(event) for event in browser.complaints())
@@ -324,9 +324,13 @@ def test_no_request_leaves_the_machine(browser, tmp_path):
 
 def moving(folder, form):
     """A study about tiny videos or sounds."""
-    made = {"video": lambda one: video(folder / f"{one}.webm", (25 * one, 90, 200)),
-            "sound": lambda one: sound(folder / f"{one}.wav", 300 + 50 * one)}[form]  # fmt: skip
-    objects = tuple(Stimulus(f"object {one}", f"thing {one}", made(one)) for one in range(5))
+
+    def medium(number):
+        if form == "video":
+            return video(folder / f"{number}.webm", (25 * number, 90, 200))
+        return sound(folder / f"{number}.wav", 300 + 50 * number)
+
+    objects = tuple(Stimulus(f"object {number}", f"thing {number}", medium(number)) for number in range(5))
     return dataclasses.replace(small(folder, number=3, practice=0), objects=objects)
 
 
@@ -379,7 +383,7 @@ def test_the_researchers_page_is_live_and_accessible(browser, tmp_path, size, da
     study = small(tmp_path, number=30, practice=0)
     with serving(study) as server:
         browser.open(f"{server.address}researcher/#{Access(tmp_path).token}", width=size[0], height=size[1], dark=dark)
-        assert browser.ask("location.hash") == ""  # the token does not stay in the address
+        assert browser.ask("location.hash") == ""  # the token is removed from the address
         assert "0\npeople started" in browser.ask("document.getElementById('tiles').innerText")
         consent = server.get("/study").json()["version"]
         me = {"Authorization": "Bearer " + "a" * 32}
@@ -391,12 +395,12 @@ def test_the_researchers_page_is_live_and_accessible(browser, tmp_path, size, da
             refit(study, store)
         browser.wait_for("document.querySelectorAll('#map image').length === 8")
         assert "1\npeople started" in browser.ask("document.getElementById('tiles').innerText")
-        assert "100 % left" in browser.ask("document.getElementById('people').innerText")
+        assert "100 % on the left" in browser.ask("document.getElementById('people').innerText")
         assert problems(browser) == []
         assert not browser.complaints()
 
 
-def test_a_stranger_is_asked_for_the_token_and_sees_nothing(browser, tmp_path):
+def test_without_the_token_the_researchers_page_shows_only_a_form(browser, tmp_path):
     with serving(small(tmp_path)) as server:
         browser.call("Page.navigate", url=f"{server.address}researcher/#guess")
         browser.wait_for("document.querySelector('#token')")
@@ -405,7 +409,7 @@ def test_a_stranger_is_asked_for_the_token_and_sees_nothing(browser, tmp_path):
         assert problems(browser) == []
 
 
-def test_the_checks_of_accessibility_find_what_is_wrong(browser, tmp_path):
+def test_the_accessibility_checks_find_problems(browser, tmp_path):
     page = tmp_path / "bad.html"
     page.write_text(
         "<title></title><body data-ready=yes><h1>one</h1><h1>two</h1><button></button><img src=x>"

@@ -22,7 +22,7 @@ def refusal(call, *arguments):
     return refused.value.status
 
 
-def test_the_same_answer_again_is_kept_once_and_has_the_same_reply(participant):
+def test_a_repeated_answer_is_stored_once_and_gets_the_same_reply(participant):
     interview, store, state = participant
     question = state["questions"][0]["id"]
     first = interview.answer(KEY, question, 1, 700)
@@ -66,7 +66,7 @@ def test_a_question_out_of_turn_is_refused(participant):
     assert refusal(interview.answer, KEY, state["questions"][1]["id"], 0, 1) == 409
 
 
-def test_a_late_answer_is_refused_and_the_last_one_sent_again_is_not(participant):
+def test_a_late_answer_is_refused_but_a_repeated_last_answer_is_not(participant):
     interview, store, _ = participant
     answer_all(interview)
     last = store.value("SELECT id FROM questions WHERE place = 20")
@@ -95,7 +95,7 @@ def test_the_page_receives_neither_names_nor_kinds_nor_numbers_of_objects(partic
             assert set(thing) == {"form", "text"}
 
 
-def test_practice_comes_before_the_count(participant):
+def test_practice_comes_before_the_numbered_questions(participant):
     interview, store, state = participant
     first = state["questions"][0]
     assert (first["practice"], first["place"], first["of"]) == (True, 1, 2)
@@ -239,7 +239,7 @@ def test_a_preview_and_an_old_consent_are_refused(tmp_path):
     store.close()
 
 
-def test_consent_is_kept_with_its_text_and_time(tmp_path):
+def test_consent_is_stored_with_its_text_and_time(tmp_path):
     interview, store = interview_of(tmp_path, clock=lambda: 12345.0)
     joined(interview)
     row = store.row("SELECT text, joined_at FROM participants JOIN consents ON consent = version")
@@ -247,7 +247,7 @@ def test_consent_is_kept_with_its_text_and_time(tmp_path):
     store.close()
 
 
-def test_odd_one_out_questions_have_three_options_and_checks_with_a_twin(tmp_path):
+def test_odd_one_out_questions_have_three_options_and_checks_with_a_duplicate(tmp_path):
     interview, store = interview_of(tmp_path, kind="odd", shares=Shares(check=0.5))
 
     def odd(question):

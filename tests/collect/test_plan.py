@@ -4,12 +4,11 @@ import re
 
 import numpy as np
 import pytest
-from studies import study_of
+from studies import study_folder, study_of
 from typer.testing import CliRunner
 
 from closerthan.cli import app
 from closerthan.collect.study.description import Shares
-from closerthan.collect.study.new import make_study
 from closerthan.collect.study.plan import SimulatedPeople, simulate, simulate_runs
 
 SURE = SimulatedPeople(0.0, 0.0)
@@ -50,8 +49,7 @@ def test_answers_follow_the_distances(tmp_path):
 
 def test_the_command_reports_how_many_people_are_needed(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "words.csv").write_text("text\n" + "".join(f"word {number}\n" for number in range(5)))
-    make_study(tmp_path / "study", tmp_path / "words.csv")
+    study_folder(tmp_path, n_objects=5)
     sure = ("collect", "plan", "study", "--level", "0", "--lapses", "0")
     result = CliRunner().invoke(app, [*sure, "--goal", "0.7"])
     assert result.exit_code == 0, result.output

@@ -39,7 +39,7 @@ def answer(client, question, choice=0, key=KEY, **more):
     return client.post("/answer", json=body, headers={"Authorization": f"Bearer {key}"})
 
 
-def test_statuses_of_what_is_refused(client):
+def test_refused_requests_have_the_right_status(client):
     first, second = join(client)["questions"]
     join(client, "b" * 32)
     assert answer(client, first["id"]).status_code == 200
@@ -74,7 +74,7 @@ def test_statuses_of_what_is_refused(client):
     }
 
 
-def test_files_have_their_types_and_can_be_asked_for_in_parts(tmp_path):
+def test_files_have_their_types_and_support_range_requests(tmp_path):
     types = {
         "a.mp4": "video/mp4",
         "b.webm": "video/webm",
@@ -94,14 +94,14 @@ def test_files_have_their_types_and_can_be_asked_for_in_parts(tmp_path):
             whole = client.get(address)
             assert whole.headers["content-type"] == types[one.name]
             assert whole.headers["accept-ranges"] == "bytes"
-            # Safari plays nothing from a server that does not do this.
+            # Safari plays media only if the server supports range requests.
             part = client.get(address, headers={"Range": "bytes=2-9"})
             assert (part.status_code, part.content) == (206, whole.content[2:10])
             assert part.headers["content-range"] == f"bytes 2-9/{len(whole.content)}"
             assert client.get(address, headers={"Range": "bytes=99999-"}).status_code == 416
 
 
-def test_a_flood_from_one_participant_is_refused_and_others_go_on(tmp_path):
+def test_too_many_requests_of_one_participant_are_refused_without_affecting_others(tmp_path):
     with serving(study_of(tmp_path), clock=lambda: 0.0) as client:
         join(client)
         join(client, "b" * 32)
@@ -110,7 +110,7 @@ def test_a_flood_from_one_participant_is_refused_and_others_go_on(tmp_path):
     assert (statuses[0], statuses[-1], other) == (200, 429, 200)
 
 
-def test_every_reply_keeps_the_browser_from_other_hosts_and_sets_no_cookie(client):
+def test_every_reply_forbids_other_hosts_and_sets_no_cookie(client):
     for path in ("/", "/study", "/participant.js", "/researcher/", "/nowhere"):
         headers = client.get(path).headers
         assert headers["content-security-policy"].startswith("default-src 'self';")
@@ -120,7 +120,7 @@ def test_every_reply_keeps_the_browser_from_other_hosts_and_sets_no_cookie(clien
 
 
 @pytest.mark.parametrize("name", ["participant", "researcher"])
-def test_pages_ask_no_other_host_and_name_no_absolute_path(client, name):
+def test_pages_use_no_other_host_and_no_absolute_path(client, name):
     page = client.get("/" if name == "participant" else "/researcher/").text
     assert not re.search(r"(?:src|href)=\"(?:https?:|/)", page)
     script = client.get(f"/{'researcher/' * (name == 'researcher')}{name}.js").text
@@ -133,7 +133,7 @@ PRIVATE = ["events", "answers.csv", "answers.csv?all=yes", "map.csv", "study.zip
 
 
 @pytest.mark.parametrize("path", PRIVATE)
-def test_a_stranger_sees_nothing_of_the_researchers_side(client, path, tmp_path):
+def test_the_researchers_data_need_the_token(client, path, tmp_path):
     for headers in ({}, ME, {"Authorization": "Bearer "}, {"Authorization": f"Basic {Access(tmp_path).token}"}):
         reply = client.get(f"/researcher/{path}", headers=headers)
         assert reply.status_code == 401
@@ -141,7 +141,7 @@ def test_a_stranger_sees_nothing_of_the_researchers_side(client, path, tmp_path)
     assert client.get(f"/researcher/{path}?token={Access(tmp_path).token}").status_code == 401
 
 
-def test_the_page_before_the_token_says_nothing_about_the_study(client):
+def test_the_researchers_page_without_the_token_reveals_nothing_about_the_study(client):
     assert "A study" not in client.get("/researcher/").text
 
 
@@ -152,7 +152,7 @@ def test_the_researcher_downloads_with_the_token(client, path, tmp_path):
     assert reply.text.startswith(("participant,anchor,near,far", "name,x1,x2"))
 
 
-def test_nothing_in_the_folder_is_served_but_what_is_shown(client):
+def test_only_the_stimuli_in_the_folder_are_served(client):
     for path in (
         "study.toml",
         "researcher-token.txt",
@@ -169,7 +169,7 @@ def test_the_token_is_in_a_file_that_only_its_owner_can_read(client, tmp_path):
         assert stat.S_IMODE((tmp_path / name).stat().st_mode) == 0o600
 
 
-def test_pictures_have_addresses_that_say_nothing_and_may_do_nothing(tmp_path):
+def test_addresses_of_pictures_reveal_nothing_and_pictures_run_in_a_sandbox(tmp_path):
     svg = tmp_path / "evil.svg"
     svg.write_text('<svg xmlns="http://www.w3.org/2000/svg"><script>alert(1)</script></svg>')
     study = study_of(tmp_path)
@@ -182,7 +182,7 @@ def test_pictures_have_addresses_that_say_nothing_and_may_do_nothing(tmp_path):
     assert reply.headers["x-content-type-options"] == "nosniff"
 
 
-def test_the_address_without_a_slash_leads_on_also_under_a_path(client):
+def test_the_address_without_a_slash_is_redirected_also_under_a_path(client):
     reply = client.get("/researcher")
     assert (reply.status_code, reply.headers["location"]) == (307, "researcher/")
 
@@ -204,7 +204,7 @@ def test_the_whole_study_is_one_file_without_secrets(tmp_path):
     assert not set(Access.FILES) & set(names)
 
 
-def test_events_tell_the_state_and_then_only_what_is_new(tmp_path):
+def test_events_contain_the_state_and_then_only_changes(tmp_path):
     async def two_events():
         with serving(study_of(tmp_path)) as client:
             join(client)

@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from studies import KEY
+from studies import KEY, study_folder
 
 pytest.importorskip("uvicorn", reason="a server needs uvicorn")
 
@@ -18,7 +18,6 @@ from typer.testing import CliRunner
 
 from closerthan.cli import app
 from closerthan.collect.store.database import FILE, Store
-from closerthan.collect.study.new import make_study
 
 pytestmark = pytest.mark.slow
 COMMAND = [sys.executable, "-c", "from closerthan.cli import main; main()", "collect", "serve"]
@@ -27,10 +26,7 @@ ME = {"Authorization": f"Bearer {KEY}"}
 
 @pytest.fixture
 def folder(tmp_path):
-    words = tmp_path / "words.csv"
-    words.write_text("text\n" + "".join(f"word {number}\n" for number in range(10)))
-    make_study(tmp_path / "study", words)
-    return tmp_path / "study"
+    return study_folder(tmp_path)
 
 
 class Process:

@@ -11,7 +11,7 @@ from closerthan.collect.store.database import FILE, Store
 from closerthan.collect.store.schema import MIGRATIONS, NewerFileError, _statements
 
 
-def test_what_was_written_in_a_transaction_that_failed_is_not_there(tmp_path):
+def test_a_failed_transaction_is_rolled_back(tmp_path):
     with Store(tmp_path / FILE) as store:
         with pytest.raises(sqlite3.IntegrityError), store.writing():
             store.rows(
@@ -20,7 +20,7 @@ def test_what_was_written_in_a_transaction_that_failed_is_not_there(tmp_path):
         assert store.value("SELECT count(*) FROM objects") == 0
 
 
-def test_the_file_is_set_up_to_lose_nothing(tmp_path):
+def test_the_database_is_configured_for_durability(tmp_path):
     with Store(tmp_path / FILE) as store:
         assert store.value("PRAGMA journal_mode") == "wal"
         assert store.value("PRAGMA synchronous") == 2  # FULL
@@ -29,20 +29,20 @@ def test_the_file_is_set_up_to_lose_nothing(tmp_path):
         assert (tmp_path / FILE).stat().st_mode & 0o077 == 0
 
 
-def test_a_name_keeps_its_number_and_one_that_is_gone_is_not_shown(tmp_path):
+def test_names_keep_their_numbers_and_removed_objects_are_not_shown(tmp_path):
     with Store(tmp_path / FILE) as store:
         store.name_objects(["ant", "bee", "cat"])
         assert store.name_objects(["cat", "dog", "ant"]) == {"cat": 2, "dog": 3, "ant": 0}
         assert [row["name"] for row in store.rows("SELECT name FROM objects WHERE NOT shown")] == ["bee"]
 
 
-def test_the_file_of_an_older_version_is_migrated_and_its_answers_are_kept(tmp_path):
+def test_an_older_file_is_migrated_with_its_answers(tmp_path):
     path = tmp_path / FILE
     interview, store = interview_of(tmp_path, number=5)
     joined(interview)
     answer_all(interview)
     store.close()
-    # As the first version would have written it: the same rows, in the tables of that time.
+    # Write the same rows into the tables of the first version.
     old, path_of_old = sqlite3.connect(path), tmp_path / "old.sqlite"
     first = sqlite3.connect(path_of_old)
     for statement in _statements(MIGRATIONS[0]):
@@ -62,7 +62,7 @@ def test_the_file_of_an_older_version_is_migrated_and_its_answers_are_kept(tmp_p
         assert "judgement" in [row["name"] for row in migrated.rows("PRAGMA table_info(maps)")]
 
 
-def test_a_migration_that_fails_leaves_the_file_as_it_was(tmp_path):
+def test_a_failed_migration_leaves_the_file_unchanged(tmp_path):
     Store(tmp_path / FILE).close()
     with pytest.raises(sqlite3.OperationalError):
         Store(tmp_path / FILE, migrations=(*MIGRATIONS, "CREATE TABLE new (a);\nNONSENSE;\n"))
@@ -72,7 +72,7 @@ def test_a_migration_that_fails_leaves_the_file_as_it_was(tmp_path):
     file.close()
 
 
-def test_the_file_of_a_newer_version_and_of_another_program_are_refused(tmp_path):
+def test_files_of_a_newer_version_or_of_another_program_are_refused(tmp_path):
     Store(tmp_path / FILE).close()
     file = sqlite3.connect(tmp_path / FILE)
     file.execute("PRAGMA user_version = 99")
@@ -89,7 +89,7 @@ def test_the_file_of_a_newer_version_and_of_another_program_are_refused(tmp_path
         Store(tmp_path / "text.sqlite")
 
 
-def test_a_backup_is_taken_while_the_file_is_in_use(tmp_path):
+def test_a_file_in_use_can_be_backed_up(tmp_path):
     interview, store = interview_of(tmp_path)
     joined(interview)
     answer_all(interview)
@@ -116,7 +116,7 @@ os.kill(os.getpid(), signal.SIGKILL)
 
 
 @pytest.mark.slow
-def test_what_was_acknowledged_is_there_after_kill_9_and_the_participant_goes_on(tmp_path):
+def test_acknowledged_answers_survive_kill_9_and_the_participant_continues(tmp_path):
     command = [sys.executable, "-c", _KILLED, str(tmp_path), str(ROOT / "tests")]
     killed = subprocess.run(command, capture_output=True, text=True, check=False)
     assert killed.returncode == -9, killed.stderr
@@ -126,14 +126,14 @@ def test_what_was_acknowledged_is_there_after_kill_9_and_the_participant_goes_on
     store.close()
 
 
-def test_a_damaged_file_is_a_sentence_and_is_not_backed_up(tmp_path):
+def test_a_damaged_file_is_reported_and_not_backed_up(tmp_path):
     interview, store = interview_of(tmp_path, number=5)
     joined(interview)
     answer_all(interview)
     store.tidy()
     store.close()
     content = bytearray((tmp_path / FILE).read_bytes())
-    content[4096:] = b"\xff" * (len(content) - 4096)  # all but the first page, which says that the file is ours
+    content[4096:] = b"\xff" * (len(content) - 4096)  # all but the first page, which identifies the file
     (tmp_path / FILE).write_bytes(content)
     with pytest.raises(ValueError, match="it is damaged: keep a copy"), Store(tmp_path / FILE) as store:
         store.value("SELECT count(*) FROM answers")
@@ -142,13 +142,13 @@ def test_a_damaged_file_is_a_sentence_and_is_not_backed_up(tmp_path):
     assert not (tmp_path / "copy.sqlite").exists()
 
 
-def test_a_file_that_cannot_be_opened_is_a_sentence(tmp_path):
+def test_a_file_that_cannot_be_opened_is_reported(tmp_path):
     (tmp_path / FILE).mkdir()
     with pytest.raises(ValueError, match=r"answers\.sqlite cannot be used .*; it must be a file"):
         Store(tmp_path / FILE)
 
 
-def test_a_secret_that_is_empty_lets_nobody_in(tmp_path):
+def test_an_empty_secret_gives_no_access(tmp_path):
     (tmp_path / Access.FILES[0]).write_text("")
     with pytest.raises(ValueError, match=r"researcher-token\.txt contains no secret"):
         Access(tmp_path).allows("")

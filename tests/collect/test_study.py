@@ -1,7 +1,7 @@
 import re
 
 import pytest
-from studies import picture
+from studies import picture, study_folder
 from typer.testing import CliRunner
 
 from closerthan.cli import app
@@ -13,14 +13,11 @@ from closerthan.collect.study.stimuli import read_folder, read_table
 
 @pytest.fixture
 def folder(tmp_path):
-    words = tmp_path / "words.csv"
-    words.write_text("text\n" + "".join(f"word {number}\n" for number in range(10)))
-    make_study(tmp_path / "study", words)
-    return tmp_path / "study"
+    return study_folder(tmp_path)
 
 
 def changed(folder, pattern, line):
-    """Replace a line of study.toml, and say its number."""
+    """Replace a line of study.toml and return its number."""
     path = folder / "study.toml"
     lines = path.read_text(encoding="utf-8").splitlines()
     (number,) = [number for number, text in enumerate(lines) if re.match(pattern, text)]
@@ -29,7 +26,7 @@ def changed(folder, pattern, line):
     return number + 1
 
 
-def test_a_new_study_can_be_read_and_has_the_usual_settings(folder):
+def test_a_new_study_can_be_read_and_has_the_default_settings(folder):
     study = read_study(folder)
     assert study.title == "study"
     assert (study.number, study.practice, study.kind, study.keys) == (60, 3, "closer", True)
@@ -79,7 +76,7 @@ MISTAKES = {
 
 
 @pytest.mark.parametrize("mistake", MISTAKES)
-def test_a_mistake_is_named_with_its_line_and_the_way_out(folder, mistake):
+def test_a_mistake_is_reported_with_its_line_and_a_remedy(folder, mistake):
     pattern, line, message = MISTAKES[mistake]
     if mistake == "a button":
         changed(folder, r"# \[buttons\]", "[buttons]")
@@ -90,7 +87,7 @@ def test_a_mistake_is_named_with_its_line_and_the_way_out(folder, mistake):
     assert f"study.toml, line {number + lines_later}:" in str(error.value)
 
 
-def test_a_study_in_another_encoding_is_named_with_the_line(folder):
+def test_a_study_in_another_encoding_is_reported_with_the_line(folder):
     path = folder / "study.toml"
     path.write_bytes(path.read_bytes().replace(b"title = ", b"# caf\xe9\ntitle = "))
     number = path.read_bytes().split(b"\n").index(b"# caf\xe9") + 1
@@ -98,24 +95,24 @@ def test_a_study_in_another_encoding_is_named_with_the_line(folder):
         read_study(folder)
 
 
-def test_without_its_table_of_objects_a_study_says_so(folder):
+def test_a_missing_table_of_objects_is_reported(folder):
     (folder / "objects.csv").unlink()
     with pytest.raises(ValueError, match=r"objects\.csv does not exist, but it lists the stimuli"):
         read_study(folder)
 
 
-def test_a_missing_text_is_named(folder):
+def test_a_missing_text_is_reported(folder):
     changed(folder, "title =", "")
     with pytest.raises(ValueError, match="title is missing"):
         read_study(folder)
 
 
-def test_a_folder_without_a_study_says_how_to_make_one(tmp_path):
+def test_for_a_folder_without_a_study_the_error_says_how_to_create_one(tmp_path):
     with pytest.raises(ValueError, match="closerthan collect new"):
         read_study(tmp_path)
 
 
-def test_all_languages_have_all_texts_with_the_same_places_to_fill_in():
+def test_all_languages_have_all_texts_with_the_same_placeholders():
     for texts in TEXTS.values():
         assert list(texts) == list(TEXTS["en"])
         for name, text in texts.items():
@@ -138,7 +135,7 @@ def test_pictures_of_a_folder_are_copied_and_named(tmp_path):
     assert (study.objects[4].form, study.objects[4].text) == ("text", "a text")
 
 
-def test_addresses_of_pictures_say_nothing_about_the_object(tmp_path):
+def test_addresses_of_pictures_reveal_nothing_about_the_object(tmp_path):
     for name in ("cat", "dog", "owl", "fox"):
         picture(tmp_path / f"{name}.png", (0, 0, 0))
     cat = read_folder(tmp_path)[0]
@@ -161,7 +158,7 @@ def test_addresses_of_pictures_say_nothing_about_the_object(tmp_path):
         ("name,text\na,x,y\n", "the number of cells differs"),
     ],
 )
-def test_a_mistake_in_the_table_of_objects_is_named(tmp_path, text, message):
+def test_a_mistake_in_the_table_of_objects_is_reported(tmp_path, text, message):
     path = tmp_path / "objects.csv"
     path.write_text(text)
     with pytest.raises(ValueError, match=message):
@@ -173,13 +170,13 @@ def test_a_mistake_in_the_table_of_objects_is_named(tmp_path, text, message):
     [b"\x89PNG\r\n", b"\xff\xd8\xff\xe0", b"GIF89a", b"RIFF\0\0\0\0WEBP", b"\0\0\0\x20ftypmif1\0\0\0\0mif1avif"],
     ids=["png", "jpg", "gif", "webp", "avif"],
 )
-def test_pictures_are_known_by_their_first_bytes(tmp_path, first):
+def test_pictures_are_recognised_by_their_first_bytes(tmp_path, first):
     for name in ("ant", "bee", "cat", "dog"):
         (tmp_path / f"{name}.avif").write_bytes(first + bytes(80))
     assert [one.name for one in read_folder(tmp_path)] == ["ant", "bee", "cat", "dog"]
 
 
-def test_what_only_looks_like_a_picture_is_named(tmp_path):
+def test_a_file_that_is_not_a_picture_is_reported(tmp_path):
     (tmp_path / "ant.png").write_bytes(b"not a picture")
     with pytest.raises(ValueError, match=r"ant\.png is not a picture that browsers can show"):
         read_folder(tmp_path)
@@ -188,7 +185,7 @@ def test_what_only_looks_like_a_picture_is_named(tmp_path):
         read_table(tmp_path / "objects.csv")
 
 
-def test_folders_of_folders_texts_in_other_encodings_and_other_files_are_named(tmp_path):
+def test_nested_folders_other_encodings_and_other_files_are_reported(tmp_path):
     (tmp_path / "in" / "side").mkdir(parents=True)
     with pytest.raises(ValueError, match="contains only folders, which are not searched"):
         read_folder(tmp_path / "in")
@@ -200,19 +197,19 @@ def test_folders_of_folders_texts_in_other_encodings_and_other_files_are_named(t
         make_study(tmp_path / "study", tmp_path / "table.xlsx")
 
 
-def test_a_study_where_nothing_can_be_written_is_a_sentence(tmp_path):
+def test_a_folder_that_cannot_be_created_is_reported(tmp_path):
     (tmp_path / "words.csv").write_text("text\na\nb\nc\nd\n")
     with pytest.raises(ValueError, match=r"cannot be created .*; choose another place"):
         make_study(tmp_path / "words.csv" / "study", tmp_path / "words.csv")
 
 
-def test_a_file_that_no_browser_shows_is_named(tmp_path):
+def test_a_file_that_browsers_cannot_show_is_reported(tmp_path):
     (tmp_path / "scan.tiff").write_text("")
     with pytest.raises(ValueError, match=r"scan\.tiff: browsers cannot show \.tiff; convert it to one of \.png"):
         read_folder(tmp_path)
 
 
-def test_collect_new_says_what_to_do_next_and_replaces_nothing(tmp_path):
+def test_collect_new_prints_the_next_steps_and_replaces_nothing(tmp_path):
     words = tmp_path / "words.csv"
     words.write_text("text\na\nb\nc\nd\n")
     command = ["collect", "new", str(tmp_path / "study"), "--objects", str(words), "--title", 'A "new" study']
@@ -227,7 +224,7 @@ def test_collect_new_says_what_to_do_next_and_replaces_nothing(tmp_path):
     assert "already exists; choose another name" in again.output
 
 
-def test_files_of_which_some_are_called_by_a_number_keep_their_endings(tmp_path):
+def test_files_keep_their_extensions_if_only_some_names_are_numbers(tmp_path):
     for name in ("1.png", "2.png", "ant.png", "bee.png"):
         picture(tmp_path / name, (0, 0, 0))
     assert [one.name for one in read_folder(tmp_path)] == ["1.png", "2.png", "ant.png", "bee.png"]

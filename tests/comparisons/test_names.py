@@ -38,7 +38,9 @@ def test_an_unlisted_name_is_an_error_that_names_its_row():
 @pytest.mark.parametrize("other", [7, None, float("nan")])
 def test_a_number_among_names_is_an_error_that_names_its_row(other):
     cells = np.array([["a", "b", "c"], ["a", "b", other]], dtype=object)
-    with pytest.raises(ValueError, match=r"row 1: .* is not a name, but other cells are; use one or the other"):
+    with pytest.raises(
+        ValueError, match=r"row 1: .* is not a name, but other cells are; use only names or only numbers"
+    ):
         Comparisons.from_triplets(cells)
 
 

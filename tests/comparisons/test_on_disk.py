@@ -13,7 +13,7 @@ from conftest import random_comparisons
 from closerthan import Comparisons
 from closerthan.arrays import frozen
 from closerthan.comparisons import StoredComparisons
-from closerthan.comparisons.on_disk import LARGE, FileRows, TemporaryRows, in_blocks, large_file, surveyed
+from closerthan.comparisons.on_disk import LARGE, FileRows, TemporaryRows, in_blocks, large_file, survey_rows
 
 
 def temporary(array, block_rows=7):
@@ -78,7 +78,7 @@ def test_a_modified_file_is_a_clear_error(mapped, tmp_path):
     assert np.array_equal(rows.read(0, 100), mapped)
     os.utime(tmp_path / "a.npy", ns=(1, 1))
     for file in (rows, FileRows.of(mapped)):  # cached facts about the file no longer hold
-        with pytest.raises(ValueError, match=r"a\.npy was changed while it was being read; leave it alone"):
+        with pytest.raises(ValueError, match=r"a\.npy was changed while it was being read; do not modify it"):
             file.read(0, 100)
 
 
@@ -121,7 +121,7 @@ class TestNoRoom:
 
 class TestLargeFiles:
     def test_a_survey_agrees_with_the_checks_in_memory(self, stored):
-        survey = surveyed(stored)
+        survey = survey_rows(stored)
         assert (survey.least, survey.largest) == (stored.min(), stored.max())
         assert (survey.self_pair, survey.same_pair) == (None, None)
         assert np.array_equal(np.flatnonzero(survey.mentioned), np.unique(stored))

@@ -7,7 +7,7 @@ import pytest
 from conftest import random_comparisons
 
 from closerthan.comparisons import Comparisons, pair_questions, pairs_of, reversed_rows
-from closerthan.comparisons.questions import numbered, questions
+from closerthan.comparisons.questions import consecutive_numbers, object_set_keys
 
 
 def pairs(row):
@@ -32,5 +32,6 @@ def test_a_row_and_its_reverse_are_opposite_answers_to_one_question(answers):
 
 def test_a_question_about_objects_does_not_depend_on_how_their_answer_is_written():
     odd_one_out = np.array([[0, 1, 2], [1, 0, 2], [2, 1, 0], [0, 1, 3]], np.int32)
-    keys = questions(odd_one_out, 4, np.array([0, 0, 1, 2], np.int32))
-    assert numbered(keys)[0] == numbered(keys)[1] == numbered(keys)[2] != numbered(keys)[3]
+    keys = object_set_keys(odd_one_out, 4, np.array([0, 0, 1, 2], np.int32))
+    first, second, third, last = consecutive_numbers(keys)
+    assert first == second == third != last

@@ -51,12 +51,14 @@ def test_every_data_set_has_a_licence_a_page_and_pinned_files():
         for file in one.files:
             assert file.address.startswith("https://")
             assert len(bytes.fromhex(file.sha256)) == 32
-            assert file.size is not None or file.vouched is not None  # our own file, or the publisher's checksum
+            assert (
+                file.size is not None or file.checksum_source is not None
+            )  # our own file, or the publisher's checksum
             assert file.name in str(one)
 
 
 def test_an_unknown_data_set_is_an_error_that_lists_all_names():
-    with pytest.raises(ValueError, match="there is no data set 'birds'; known are: eurodist, cars"):
+    with pytest.raises(ValueError, match="there is no data set 'birds'; choose from: eurodist, cars"):
         ct.datasets.list().named("birds")
 
 

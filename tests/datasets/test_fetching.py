@@ -88,11 +88,11 @@ def test_the_size_from_the_server_is_printed(folder, tmp_path, capsys):
     assert (folder / "some.data").read_bytes() == CONTENT
 
 
-@pytest.mark.parametrize("vouched", [None, "cblearn"])
-def test_a_download_with_another_checksum_is_refused_and_discarded(folder, downloads, vouched):
+@pytest.mark.parametrize("checksum_source", [None, "cblearn"])
+def test_a_download_with_another_checksum_is_refused_and_discarded(folder, downloads, checksum_source):
     downloads.append(b"something else")
     with pytest.raises(ValueError, match="it is not the expected file"):
-        KNOWN._replace(vouched=vouched).path()
+        KNOWN._replace(checksum_source=checksum_source).path()
     assert list(folder.iterdir()) == []
 
 
@@ -136,7 +136,7 @@ def test_a_local_copy_with_another_checksum_is_used_with_a_warning_if_others_pub
     folder.mkdir()
     (folder / "some.data").write_bytes(b"another version")
     with pytest.warns(UserWarning, match="which cblearn published; it is another version of the file, or damaged"):
-        assert KNOWN._replace(vouched="cblearn").path() == folder / "some.data"
+        assert KNOWN._replace(checksum_source="cblearn").path() == folder / "some.data"
 
 
 @pytest.mark.usefixtures("folder")

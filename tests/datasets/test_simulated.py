@@ -72,7 +72,7 @@ def test_the_same_seed_gives_the_same_answers():
     ("options", "message"),
     [
         ({"n_answers": 0}, "n_answers is 0"),
-        ({"noise": "pink"}, "unknown noise 'pink'; known are: none, flip"),
+        ({"noise": "pink"}, "unknown noise 'pink'; choose from: none, flip"),
         ({"noise": "flip", "level": 0.6}, "level is 0.6"),
         ({"noise": "ckl", "level": 0.1}, "has no level"),
         ({"points": POINTS[:3], "quadruplets": True}, "a question is about 4 different ones"),

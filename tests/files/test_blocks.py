@@ -1,4 +1,4 @@
-"""Blocks of dependent trials: they are found in files, and held out whole."""
+"""Blocks of dependent trials: they are chains in files, and held out whole."""
 
 import csv
 import pickle
@@ -21,9 +21,9 @@ N_OBJECTS = 30
 
 
 def chained_rows(n_people, n_blocks, seed, *, length=12, noise=0.7):
-    """Rows, people and blocks of a study whose screens replace one of three objects at a time.
+    """Return rows, people and blocks of a study in which each screen replaces one of three objects.
 
-    Within a block all objects are seen with the same errors, so that its answers agree with each other.
+    Within a block all objects are perceived with the same errors, so its answers agree with each other.
     """
     rng = np.random.default_rng(seed)
     points = np.random.default_rng(99).standard_normal((N_OBJECTS, 2))
@@ -31,11 +31,13 @@ def chained_rows(n_people, n_blocks, seed, *, length=12, noise=0.7):
     for person in range(n_people):
         for block in range(n_blocks):
             objects = rng.permutation(N_OBJECTS)[:6]
-            seen = points + noise * rng.standard_normal(points.shape)
+            perceived = points + noise * rng.standard_normal(points.shape)
             screen = list(objects[:3])
             for place in range(length):
                 anchor, near, far = rng.permutation(screen)
-                if np.linalg.norm(seen[anchor] - seen[near]) > np.linalg.norm(seen[anchor] - seen[far]):
+                if np.linalg.norm(perceived[anchor] - perceived[near]) > np.linalg.norm(
+                    perceived[anchor] - perceived[far]
+                ):
                     near, far = far, near
                 rows.append((anchor, near, far))
                 people.append(person)
@@ -72,7 +74,7 @@ class TestHoldingOut:
         assert groups.max() + 1 == 24
         assert (groups == answers.groups("blocks")).all()
 
-    def test_blocks_go_wherever_rows_go(self):
+    def test_selected_rows_keep_their_blocks(self):
         answers = chained(2, 3, 0)
         part = answers.take(np.arange(10, 40))
         assert part.blocks.tolist() == answers.blocks[10:40].tolist()
@@ -82,14 +84,14 @@ class TestHoldingOut:
         assert back.blocks.tolist() == answers.blocks.tolist()
         assert not back.blocks.flags.writeable
 
-    def test_answers_are_the_unit_where_there_are_no_blocks(self):
+    def test_answers_are_the_split_unit_without_blocks(self):
         answers = ct.Comparisons.from_triplets([[0, 1, 2], [0, 1, 3], [2, 1, 0]])
         assert answers.split_unit() == "answers"
         assert answers.groups().tolist() == answers.groups("answers").tolist()
         with pytest.raises(ValueError, match="the answers have no blocks"):
             answers.split(0.5, np.random.default_rng(0), by="blocks")
 
-    def test_one_block_alone_cannot_be_split(self):
+    def test_a_single_block_cannot_be_split(self):
         answers = chained(1, 1, 0)
         with pytest.raises(ValueError, match="are from one block"):
             answers.split(0.5, np.random.default_rng(0))
@@ -117,7 +119,7 @@ class TestHoldingOut:
         many = ct.replicate(chained(6, 4, 0), n_replicates=3, loss="ste", seed=0, epochs=5)
         assert (many.by, many.n_units) == ("people", 6)
 
-    def test_a_checkpoint_tells_blocks_apart(self):
+    def test_a_checkpoint_depends_on_the_blocks(self):
         rows, people, blocks = chained_rows(2, 4, 0)
         marks = {
             fingerprint(ct.Comparisons.from_triplets(rows, people=people, blocks=some, unmentioned="ignore"))
@@ -125,7 +127,7 @@ class TestHoldingOut:
         }
         assert len(marks) == 3
 
-    def test_rows_held_out_alone_look_too_easy_and_whole_blocks_do_not(self):
+    def test_holding_out_rows_underestimates_the_error_and_holding_out_blocks_does_not(self):
         errors = []
         for seed in range(6):
             answers, new = chained(5, 8, seed), chained(40, 8, 1000 + seed)
@@ -143,7 +145,7 @@ class TestHoldingOut:
             ct.group_people(chained(8, 1, 0), loss="ste", seed=0)
 
     @pytest.mark.slow
-    def test_own_maps_do_not_look_better_because_neighbouring_rows_are_alike(self):
+    def test_maps_per_person_do_not_profit_from_similar_neighbouring_rows(self):
         answers = chained(6, 8, 3)
         by_rows = answers.replace(blocks=None)
         how = {"loss": "ste", "most_groups": 2, "seed": 0}
@@ -154,7 +156,7 @@ class TestHoldingOut:
 
 class TestFinding:
     def test_answers_of_different_people_are_in_different_chains(self):
-        """Though everybody begins with the objects with which the one before ended."""
+        """Each person begins with the last objects of the previous person."""
         rng = np.random.default_rng(0)
         order = rng.permutation(N_OBJECTS)
         rows = np.array([rng.permutation(order[place : place + 3]) for place in range(20)] * 10)
@@ -165,7 +167,7 @@ class TestFinding:
         assert chains.chain.tolist() == people.tolist()
 
     @pytest.mark.parametrize("n_objects", [4, 5, 8, 30])
-    def test_random_orders_are_no_chains_even_with_few_objects(self, n_objects):
+    def test_random_orders_are_not_chains_even_with_few_objects(self, n_objects):
         for seed in range(20):
             rng = np.random.default_rng(seed)
             rows = [rng.permutation(n_objects)[:3] for _ in range(200)]
@@ -174,7 +176,7 @@ class TestFinding:
             )
             assert find_chains(answers) is None
 
-    def test_sorted_rows_and_repeated_questions_are_no_chains(self):
+    def test_sorted_rows_and_repeated_questions_are_not_chains(self):
         assert find_chains(ct.datasets.eurodist().comparisons()) is None
         rng = np.random.default_rng(0)
         twice = np.repeat([rng.permutation(20)[:3] for _ in range(100)], 2, axis=0)
@@ -182,24 +184,24 @@ class TestFinding:
 
     def test_chains_are_found_with_few_objects_and_between_the_rows_of_other_people(self):
         answers = chained(6, 6, 0)
-        found = find_chains(answers)
-        assert found.fraction > 0.8 > 0.3 > found.by_chance
+        chains = find_chains(answers)
+        assert chains.fraction > 0.8 > 0.3 > chains.by_chance
         order = np.argsort(np.tile(np.arange(72), 6), kind="stable")  # people take turns
         mixed = answers.take(order)
-        assert find_chains(mixed).fraction == found.fraction
-        assert find_chains(mixed).n_chains == found.n_chains
+        assert find_chains(mixed).fraction == chains.fraction
+        assert find_chains(mixed).n_chains == chains.n_chains
 
     def test_answers_with_several_rows_are_chained_by_their_objects(self):
         rows, people, _ = chained_rows(4, 5, 0)
-        both = np.stack([rows, rows[:, [1, 0, 2]]], axis=1).reshape(-1, 3)  # as the odd one out makes them
+        both = np.stack([rows, rows[:, [1, 0, 2]]], axis=1).reshape(-1, 3)  # as an odd-one-out answer gives them
         answers = ct.Comparisons.from_triplets(both, answers=np.arange(len(rows)).repeat(2), people=people.repeat(2))
-        found = find_chains(answers)
-        assert found.n_chains == find_chains(ct.Comparisons.from_triplets(rows, people=people)).n_chains
-        assert (found.chain[::2] == found.chain[1::2]).all()
+        chains = find_chains(answers)
+        assert chains.n_chains == find_chains(ct.Comparisons.from_triplets(rows, people=people)).n_chains
+        assert (chains.chain[::2] == chains.chain[1::2]).all()
 
 
 class TestFiles:
-    def test_a_block_column_is_used_where_answers_are_chained(self, tmp_path):
+    def test_a_block_column_is_used_if_answers_are_chained(self, tmp_path):
         rows, people, blocks = chained_rows(5, 6, 0)
         file = write(tmp_path / "a.csv", rows, participant=people, trial_index=blocks, trial=np.arange(len(rows)))
         read = ct.files.read_answers(file)
@@ -209,7 +211,7 @@ class TestFiles:
         (note,) = [note for note in read.summary.notes if "share" in note]
         assert "'trial_index': 30 blocks" in note
 
-    def test_a_block_column_is_not_used_where_they_are_not(self, tmp_path):
+    def test_a_block_column_is_ignored_if_answers_are_not_chained(self, tmp_path):
         rows, people, blocks = chained_rows(5, 6, 0)
         order = np.random.default_rng(0).permutation(len(rows))
         file = write(tmp_path / "a.csv", rows[order], participant=people, trial_index=blocks)
@@ -220,22 +222,22 @@ class TestFiles:
     def test_without_a_column_chains_are_blocks(self, tmp_path):
         rows, people, _ = chained_rows(5, 6, 0)
         read = ct.files.read_answers(write(tmp_path / "a.csv", rows, participant=people))
-        assert 25 <= read.comparisons.n_blocks <= 30  # a block may begin where the last one ended
+        assert 25 <= read.comparisons.n_blocks <= 30  # a block may begin with the last objects of the previous one
         assert "whole chains of such answers are held out" in read.summary.notes[-1]
 
-    def test_where_each_person_is_one_chain_people_are_blocks(self, tmp_path):
+    def test_people_are_the_blocks_if_each_person_is_one_chain(self, tmp_path):
         rows, people, _ = chained_rows(12, 1, 0)
         read = ct.files.read_answers(write(tmp_path / "a.csv", rows, participant=people))
         assert read.comparisons.n_blocks == 12
         assert "all answers of a person are held out together" in read.summary.notes[-1]
 
-    def test_one_long_chain_is_warned_of(self, tmp_path):
+    def test_one_long_chain_gives_a_warning(self, tmp_path):
         rows, _, _ = chained_rows(1, 1, 0, length=200)
         read = ct.files.read_answers(write(tmp_path / "a.csv", rows))
         assert read.comparisons.blocks is None
         assert "held-out errors will be too low" in read.summary.notes[-1]
-        shown = CliRunner().invoke(app, ["info", str(tmp_path / "a.csv")]).output
-        assert "--column block=NAME" in " ".join(shown.split())
+        output = CliRunner().invoke(app, ["info", str(tmp_path / "a.csv")]).output
+        assert "--column block=NAME" in " ".join(output.split())
 
     def test_the_column_can_be_named_or_switched_off(self, tmp_path):
         rows, people, blocks = chained_rows(5, 6, 0)
@@ -252,7 +254,7 @@ class TestFiles:
     def test_blocks_are_written_and_read_again(self, tmp_path, ending):
         answers = chained(5, 6, 0)
         order = np.random.default_rng(0).permutation(len(answers))
-        answers = answers.take(order)  # not chained any longer: the column alone says so
+        answers = answers.take(order)  # no longer chained, so only the column defines the blocks
         ct.files.write_comparisons(answers, tmp_path / f"a.{ending}")
         back = ct.read_comparisons(tmp_path / f"a.{ending}", n_objects=N_OBJECTS)
         pairs = set(zip(answers.blocks.tolist(), back.blocks.tolist(), strict=True))
@@ -266,9 +268,9 @@ class TestFiles:
         assert summary.columns["block"] == "split_block"
         assert large.blocks.tolist() == answers.blocks.tolist()
         train, test = large.split(0.2, np.random.default_rng(1))
-        kept = np.delete(answers.blocks, train.skipped)
-        assert set(kept.tolist()).isdisjoint(test.blocks.tolist())
-        assert len(kept) + len(test) == len(answers)
+        training_blocks = np.delete(answers.blocks, train.skipped)
+        assert set(training_blocks.tolist()).isdisjoint(test.blocks.tolist())
+        assert len(training_blocks) + len(test) == len(answers)
 
     def test_fit_and_compare_hold_out_blocks(self, tmp_path, monkeypatch):
         monkeypatch.chdir(tmp_path)
@@ -279,5 +281,5 @@ class TestFiles:
         assert "questions, each held out whole" in CliRunner().invoke(
             app, ["compare", "a.csv", *fast, "--by", "answers", "--force"]
         ).output  # fmt: skip
-        shown = CliRunner().invoke(app, ["dims", "a.csv", "--most", "1", "--loss", "ste", *fast]).output
-        assert "24 blocks, each held out whole" in shown
+        output = CliRunner().invoke(app, ["dims", "a.csv", "--most", "1", "--loss", "ste", *fast]).output
+        assert "24 blocks, each held out whole" in output

@@ -1,8 +1,9 @@
-"""closerthan.files: which columns and which rows of a table are read."""
+"""Selection of the columns and rows of a table."""
 
 import os
 
 import pytest
+from rows_by_name import rows_by_name
 from typer.testing import CliRunner
 
 from closerthan.cli import app
@@ -21,38 +22,24 @@ b,c,a,w2,random,test,3
 """
 
 
-@pytest.fixture
-def written(tmp_path):
-    def write(content, name="answers.csv"):
-        path = tmp_path / name
-        path.write_text(content)
-        return path
-
-    return write
-
-
-def said(comparisons):
-    return [tuple(comparisons.names[number] for number in row) for row in comparisons.rows.tolist()]
-
-
 # ---- winner and loser -----------------------------------------------------------------------------------------------
 
 
 def test_winner_and_loser_are_preferred_to_left_and_right(written):
     answers = read_answers(written("anchor,left,right,winner,loser\na,b,c,c,b\nb,a,c,a,c\n"))
-    assert said(answers.comparisons) == [("a", "c", "b"), ("b", "a", "c")]
+    assert rows_by_name(answers.comparisons) == [("a", "c", "b"), ("b", "a", "c")]
     assert answers.summary.columns["far"] == "loser"
 
 
 def test_a_vague_name_is_not_preferred(written):
     answers = read_answers(written("anchor,left,right,winner,other\na,b,c,right,x\nb,a,c,left,y\n"))
-    assert said(answers.comparisons) == [("a", "c", "b"), ("b", "a", "c")]
+    assert rows_by_name(answers.comparisons) == [("a", "c", "b"), ("b", "a", "c")]
 
 
-def test_left_and_right_can_be_asked_for(written):
+def test_left_and_right_can_be_chosen_explicitly(written):
     text = "head,winner,loser,Center,Left,Right,Answer\n0,1,2,ant,bee,cat,bee\n1,2,0,bee,ant,cat,cat\n"
     columns = {"anchor": "Center", "left": "Left", "right": "Right", "winner": "Answer"}
-    assert said(read_answers(written(text), columns=columns).comparisons) == [
+    assert rows_by_name(read_answers(written(text), columns=columns).comparisons) == [
         ("ant", "bee", "cat"),
         ("bee", "cat", "ant"),
     ]
@@ -60,11 +47,11 @@ def test_left_and_right_can_be_asked_for(written):
 
 @pytest.mark.skipif(DATA is None, reason="CLOSERTHAN_DATA does not point at the data")
 def test_a_table_of_a_real_study_is_read_at_the_first_attempt():
-    done = CliRunner().invoke(app, ["info", f"{DATA}/cfd36_people.csv"], env={"COLUMNS": "200"})
-    assert done.exit_code == 0
-    assert "anchor = head, near = winner, far = loser, participant = worker_id, time = rt, side = Left" in done.stdout
-    assert "39,468 read, 37,234 used, 2,234 dropped (2,234 catch trials)" in done.stdout
-    assert "2,152 of 2,234 were answered correctly; pass --catch keep" in done.stdout
+    result = CliRunner().invoke(app, ["info", f"{DATA}/cfd36_people.csv"], env={"COLUMNS": "200"})
+    assert result.exit_code == 0
+    assert "anchor = head, near = winner, far = loser, participant = worker_id, time = rt, side = Left" in result.stdout
+    assert "39,468 read, 37,234 used, 2,234 dropped (2,234 catch trials)" in result.stdout
+    assert "2,152 of 2,234 were answered correctly; pass --catch keep" in result.stdout
 
 
 # ---- where ----------------------------------------------------------------------------------------------------------
@@ -91,11 +78,11 @@ def test_a_table_of_a_real_study_is_read_at_the_first_attempt():
         ({"sampleAlg": "=random", "block": ">1"}, [5, 8]),
     ],
 )
-def test_rows_are_chosen_by_the_values_of_columns(written, where, lines):
+def test_rows_are_selected_by_the_values_of_columns(written, where, lines):
     assert read_answers(written(STUDY), where=where).comparisons.lines.tolist() == lines
 
 
-def test_what_was_not_chosen_is_counted_and_not_looked_at(written):
+def test_rows_that_are_not_selected_are_counted_and_not_checked(written):
     answers = read_answers(
         written(STUDY + "a,,c,w3,odd,,4\nx,y,z,w3,odd,,4\n"), where={"block": [1, 2, 3]}, catch="drop"
     )
@@ -106,7 +93,7 @@ def test_what_was_not_chosen_is_counted_and_not_looked_at(written):
     assert "9 read, 4 used, 5 dropped (2 excluded by where, 3 catch trials)" in str(answers.summary)
 
 
-def test_an_error_in_a_chosen_row_names_its_line(written):
+def test_an_error_in_a_selected_row_names_its_line(written):
     with pytest.raises(ValueError, match=r"line 9 \('a,,c,w3,odd,,4'\): a cell is empty"):
         read_answers(written(STUDY + "a,,c,w3,odd,,4\n"), where={"block": 4})
 
@@ -129,15 +116,15 @@ def test_an_error_in_a_chosen_row_names_its_line(written):
         ({"block": []}, "where lists a column without values"),
     ],
 )
-def test_what_cannot_be_chosen_is_an_error(written, where, problem):
+def test_an_impossible_selection_is_an_error(written, where, problem):
     with pytest.raises(ValueError, match=problem):
         read_answers(written(STUDY), where=where)
 
 
-def test_rows_are_chosen_on_the_command_line(written):
+def test_rows_are_selected_on_the_command_line(written):
     path = str(written(STUDY))
-    done = CliRunner().invoke(app, ["info", path, "--where", "block=1,2", "--where", "sampleAlg=random"])
-    assert "7 read, 2 used, 5 dropped (5 excluded by where)" in done.stdout
+    result = CliRunner().invoke(app, ["info", path, "--where", "block=1,2", "--where", "sampleAlg=random"])
+    assert "7 read, 2 used, 5 dropped (5 excluded by where)" in result.stdout
     for wrong in ("block", "=1", "block==1", "block<>1", "block=>1", "block=<1", "block!1", "block~1", "block<", "!=1"):
         refused = CliRunner().invoke(app, ["info", path, "--where", wrong])
         assert refused.exit_code == 2
@@ -159,8 +146,8 @@ def test_rows_are_chosen_on_the_command_line(written):
 )
 def test_conditions_on_the_command_line(written, conditions, n_used):
     words = [word for condition in conditions for word in ("--where", condition)]
-    done = CliRunner().invoke(app, ["info", str(written(STUDY)), *words])
-    assert f"7 read, {n_used} used" in done.stdout
+    result = CliRunner().invoke(app, ["info", str(written(STUDY)), *words])
+    assert f"7 read, {n_used} used" in result.stdout
 
 
 def test_empty_cells_are_neither_below_nor_above_a_bound(written):
@@ -200,9 +187,9 @@ def test_a_flag_marks_catch_trials(written, name, yes, no):
 def test_a_validation_column_may_mean_something_else(written):
     rows = ["a,b,c", "b,a,c", "c,a,b", "a,c,b"]
     for header, cells in (
-        ("anchor,near,far,validation", ["1", "0", "0", "0"]),  # nobody is known: a part to test a map by
-        ("anchor,near,far,worker,validation", ["w,1", "w,1", "w,1", "w,0"]),  # most rows
-        ("anchor,near,far,worker,validation", ["w,a", "w,b", "w,a", "w,b"]),  # no flag
+        ("anchor,near,far,validation", ["1", "0", "0", "0"]),  # without people, it marks test answers
+        ("anchor,near,far,worker,validation", ["w,1", "w,1", "w,1", "w,0"]),  # it marks most rows
+        ("anchor,near,far,worker,validation", ["w,a", "w,b", "w,a", "w,b"]),  # not a flag
         ("anchor,near,far,worker,kind", ["w,validation", "w,random", "w,random", "w,random"]),  # real questions
     ):
         text = "\n".join([header, *(f"{row},{cell}" for row, cell in zip(rows, cells, strict=True))]) + "\n"
@@ -223,8 +210,8 @@ def test_the_column_of_catch_trials_can_be_named(written, column):
     answers = read_answers(written(ASKED), columns={"catch": column})
     assert answers.summary.dropped == {"catch_trials": 2}
     assert answers.checks == {"w1": (1, 1), "w2": (1, 0)}
-    done = CliRunner().invoke(app, ["info", str(written(ASKED)), "--column", f"catch={column}"])
-    assert "5 read, 3 used, 2 dropped (2 catch trials)" in done.stdout
+    result = CliRunner().invoke(app, ["info", str(written(ASKED)), "--column", f"catch={column}"])
+    assert "5 read, 3 used, 2 dropped (2 catch trials)" in result.stdout
 
 
 @pytest.mark.parametrize(
@@ -237,17 +224,17 @@ def test_the_column_of_catch_trials_can_be_named(written, column):
         ("phase=main,trap,bait", "all rows are catch trials"),
     ],
 )
-def test_a_column_of_catch_trials_that_makes_no_sense_is_an_error(written, column, problem):
+def test_an_invalid_column_of_catch_trials_is_an_error(written, column, problem):
     with pytest.raises(ValueError, match=problem):
         read_answers(written(ASKED), columns={"catch": column})
 
 
 def test_catch_trials_can_be_switched_off(written):
     text = STUDY.replace("d,d", "d,a").replace("c,d,", "c,b,")
-    for kept in (read_answers(written(text), columns={"catch": None}), read_answers(written(text), catch="keep")):
-        assert kept.summary.n_used == 7
-    done = CliRunner().invoke(app, ["info", str(written(text)), "--column", "catch="])
-    assert "7 read, 7 used" in done.stdout
+    for answers in (read_answers(written(text), columns={"catch": None}), read_answers(written(text), catch="keep")):
+        assert answers.summary.n_used == 7
+    result = CliRunner().invoke(app, ["info", str(written(text)), "--column", "catch="])
+    assert "7 read, 7 used" in result.stdout
 
 
 # ---- unmarked checks ----
@@ -262,7 +249,7 @@ def self_pairs(n_passed, n_failed, worker=",worker", extra=""):
 
 
 @pytest.mark.parametrize("self_pairs_are", ["error", "drop"])
-def test_unmarked_questions_with_a_right_answer_are_checks(written, self_pairs_are):
+def test_unmarked_questions_with_a_known_answer_are_catch_trials(written, self_pairs_are):
     answers = read_answers(written(self_pairs(6, 2)), self_pairs=self_pairs_are)
     assert answers.summary.n_used == 4
     assert answers.summary.dropped == {"catch_trials": 8}
@@ -277,26 +264,26 @@ def test_other_self_pairs_are_errors(written, text):
     assert read_answers(written(text), self_pairs="drop").checks == {}
 
 
-def test_two_equal_options_are_an_error_and_no_check(written):
+def test_two_equal_options_are_an_error_and_not_a_catch_trial(written):
     with pytest.raises(ValueError, match="object 'b' is compared with itself"):
         read_answers(written(self_pairs(6, 0, extra="a,b,b,w1\n")))
 
 
-def test_checks_of_other_questions_are_counted(written):
+def test_catch_trials_of_other_questions_are_counted(written):
     odd = "item_1,item_2,item_3,odd,worker,is_catch\na,b,c,a,w1,0\na,a,b,b,w1,1\nc,a,a,a,w2,1\nb,c,a,c,w2,0\n"
     assert read_answers(written(odd)).checks == {"w1": (1, 1), "w2": (1, 0)}
     shown = "anchor,shown_1,shown_2,shown_3,chosen,worker,is_catch\na,b,c,d,b,w1,0\na,b,a,c,a,w1,1\nb,b,c,d,c,w2,1\n"
     assert read_answers(written(shown)).checks == {"w1": (1, 1), "w2": (1, 0)}
     sides = "anchor,left,right,winner,worker,is_catch\na,b,c,left,w1,0\nc,a,b,right,w2,0\n"
-    sides += "a,a,c,left,w1,1\na,c,a,left,w2,1\na,c,a,,w2,1\n"  # the last one was not answered
+    sides += "a,a,c,left,w1,1\na,c,a,left,w2,1\na,c,a,,w2,1\n"  # the last question was not answered
     assert read_answers(written(sides)).checks == {"w1": (1, 1), "w2": (1, 0)}
 
 
 @pytest.mark.filterwarnings("ignore:1 of 4 objects occur in no comparison")
 def test_catch_trials_can_be_kept(written):
-    kept = read_answers(written(STUDY), catch="keep", self_pairs="drop")
-    assert kept.summary.dropped == {"self_pairs": 3}
-    assert kept.checks == {}
+    answers = read_answers(written(STUDY), catch="keep", self_pairs="drop")
+    assert answers.summary.dropped == {"self_pairs": 3}
+    assert answers.checks == {}
     chosen = read_answers(written(STUDY.replace("d,d", "d,a").replace("c,d,", "c,b,")), where={"sampleAlg": "check"})
     assert chosen.comparisons.lines.tolist() == [4, 6, 7]
     with pytest.raises(ValueError, match='catch is 1; it must be "drop" or "keep"'):
@@ -329,13 +316,13 @@ def test_catch_trials_are_recognised(written, title, catch, other):
         ("trial_type", ("check", "check")),
     ],
 )
-def test_other_columns_are_not_taken_for_catch_trials(written, title, cells):
+def test_other_columns_do_not_mark_catch_trials(written, title, cells):
     answers = read_answers(written("anchor,near,far,{}\na,b,c,{}\nb,a,c,{}\n".format(title, *cells)))
     assert (answers.summary.n_used, answers.summary.dropped) == (2, {})
     assert answers.summary.not_used == (title,)
 
 
-def test_checks_whose_right_answer_nobody_knows_are_not_marked(written):
+def test_catch_trials_without_a_known_answer_are_not_counted(written):
     answers = read_answers(written("anchor,near,far,is_catch\na,b,c,0\nb,a,c,0\nb,a,d,1\n"))
     assert answers.checks == {}
     assert answers.summary.notes[0].endswith('and are left out; pass catch="keep" to keep them')

@@ -1,26 +1,17 @@
-"""closerthan.files: tables inside archives, JSON arrays, and lists inside cells."""
+"""Tables in archives, JSON arrays, and lists in cells."""
 
 import gzip
 import json
 import zipfile
 
 import pytest
+from rows_by_name import rows_by_name
 
 from closerthan.files import read_answers, read_comparisons
 
 TEXT = "anchor,near,far,worker\nant,bee,cat,w1\nbee,cat,ant,w2\n"
 FRUIT = [("ant", "bee", "cat"), ("bee", "cat", "ant")]
 RECORDS = [dict(zip(("anchor", "near", "far"), row, strict=True)) for row in FRUIT]
-
-
-@pytest.fixture
-def written(tmp_path):
-    def write(content, name="answers.csv"):
-        path = tmp_path / name
-        path.write_bytes(content.encode() if isinstance(content, str) else content)
-        return path
-
-    return write
 
 
 @pytest.fixture
@@ -35,28 +26,22 @@ def zipped(tmp_path):
     return pack
 
 
-def said(comparisons):
-    return [tuple(comparisons.names[number] for number in row) for row in comparisons.rows.tolist()]
-
-
 # ---- zip ------------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("large", [0, 1 << 20], ids=["pyarrow", "standard library"])
-def test_the_one_table_of_an_archive_is_read(zipped, monkeypatch, large):
-    monkeypatch.setattr("closerthan.files.formats.text._LARGE", large)
+def test_the_only_table_in_an_archive_is_read(zipped, read_text):
     path = zipped(**{"study/answers.csv": TEXT, "study/README.txt": "about", "__MACOSX/study/._answers.csv": "x"})
-    answers = read_answers(path)
-    assert said(answers.comparisons) == FRUIT
+    answers = read_text(path)
+    assert rows_by_name(answers.comparisons) == FRUIT
     assert answers.participants.tolist() == ["w1", "w2"]
     assert answers.comparisons.lines.tolist() == [2, 3]
     assert answers.summary.path == f"{path}/study/answers.csv"
 
 
 def test_packed_text_and_json_are_read_in_an_archive_too(zipped):
-    assert said(read_comparisons(zipped(**{"a.csv.gz": gzip.compress(TEXT.encode())}))) == FRUIT
-    assert said(read_comparisons(zipped(**{"a.json": json.dumps(RECORDS)}))) == FRUIT
-    assert said(read_comparisons(zipped(**{"a.jsonl": "\n".join(map(json.dumps, RECORDS))}))) == FRUIT
+    assert rows_by_name(read_comparisons(zipped(**{"a.csv.gz": gzip.compress(TEXT.encode())}))) == FRUIT
+    assert rows_by_name(read_comparisons(zipped(**{"a.json": json.dumps(RECORDS)}))) == FRUIT
+    assert rows_by_name(read_comparisons(zipped(**{"a.jsonl": "\n".join(map(json.dumps, RECORDS))}))) == FRUIT
 
 
 def test_an_error_names_the_file_in_the_archive_and_its_line(zipped):
@@ -65,12 +50,12 @@ def test_an_error_names_the_file_in_the_archive_and_its_line(zipped):
         read_answers(path)
 
 
-def test_of_several_tables_one_is_chosen_by_name(zipped):
+def test_one_of_several_tables_is_chosen_by_name(zipped):
     path = zipped(**{"x/a.csv": TEXT, "x/b.csv": "anchor,near,far\nx,y,z\n"})
     with pytest.raises(ValueError, match=r"contains 2 tables: x/a\.csv, x/b\.csv; choose one by its name, such"):
         read_answers(path)
     for name in ("b.csv", "x/b.csv"):
-        assert said(read_comparisons(path, variable=name)) == [("x", "y", "z")]
+        assert rows_by_name(read_comparisons(path, variable=name)) == [("x", "y", "z")]
     with pytest.raises(ValueError, match=r"has 0 files called 'c\.csv'; its tables are x/a\.csv, x/b\.csv"):
         read_answers(path, variable="c.csv")
 
@@ -117,14 +102,14 @@ def test_an_encrypted_table_is_an_error(zipped, written):
 def test_json_arrays_are_read(written, content, indent, name):
     text = json.dumps(content, indent=indent).encode()
     answers = read_answers(written(gzip.compress(text) if name.endswith("gz") else text, name))
-    assert said(answers.comparisons) == FRUIT
+    assert rows_by_name(answers.comparisons) == FRUIT
     assert answers.summary.format == "JSON"
     assert answers.comparisons.lines is None
 
 
 def test_json_lines_of_lists_are_still_json_lines(written):
     answers = read_answers(written('["ant", "bee", "cat"]\n["bee", "cat", "ant"]\n', "answers.json"))
-    assert (said(answers.comparisons), answers.summary.format) == (FRUIT, "JSON lines")
+    assert (rows_by_name(answers.comparisons), answers.summary.format) == (FRUIT, "JSON lines")
 
 
 def test_an_error_names_the_record(written):
@@ -148,10 +133,10 @@ def test_other_json_is_an_error(written, text, problem):
         read_answers(written(text, "answers.json"))
 
 
-def test_nested_values_matter_only_where_they_are_used(written):
+def test_nested_values_are_errors_only_in_columns_that_are_used(written):
     records = [{**record, "mouse": [[1, 2], [3, 4]], "page": {"x": 1}} for record in RECORDS]
     for text, name in ((json.dumps(records), "a.json"), ("\n".join(map(json.dumps, records)), "a.jsonl")):
-        assert said(read_comparisons(written(text, name))) == FRUIT
+        assert rows_by_name(read_comparisons(written(text, name))) == FRUIT
         with pytest.raises(ValueError, match=r"1 \(.*\): 'page' holds .*; expected a name or a number"):
             read_answers(written(text, name), columns={"participant": "page"})
 
@@ -164,21 +149,19 @@ def test_nested_values_matter_only_where_they_are_used(written):
     [('["b", "c", "d"]', '["a", "c"]'), ("['b', 'c', 'd']", "['a', 'c']"), ("[b, c, d]", "[a, c]"), ("b;c;d", "a;c")],
 )
 @pytest.mark.parametrize("more", ["", ",w1"])
-@pytest.mark.parametrize("large", [0, 1 << 20], ids=["pyarrow", "standard library"])
-def test_lists_in_cells_are_read(written, monkeypatch, lists, more, large):
-    monkeypatch.setattr("closerthan.files.formats.text._LARGE", large)
+def test_lists_in_cells_are_read(written, read_text, lists, more):
     header = "anchor,ranking" + (",worker" if more else "")
     rows = [f'{anchor},"{cell.replace(chr(34), chr(34) * 2)}"{more}' for anchor, cell in zip("ab", lists, strict=True)]
-    answers = read_answers(written("\n".join([header, *rows]) + "\n"))
-    assert said(answers.comparisons) == [("a", "b", "c"), ("a", "b", "d"), ("a", "c", "d"), ("b", "a", "c")]
+    answers = read_text(written("\n".join([header, *rows]) + "\n"))
+    assert rows_by_name(answers.comparisons) == [("a", "b", "c"), ("a", "b", "d"), ("a", "c", "d"), ("b", "a", "c")]
     assert answers.summary.kind == "rank"
     assert answers.comparisons.lines.tolist() == [2, 2, 2, 3]
     assert "the cells in 'ranking' are lists and are read as numbered columns" in answers.summary.notes
 
 
-def test_options_in_a_list_are_what_was_shown(written):
+def test_a_list_of_options_gives_the_objects_shown(written):
     answers = read_answers(written("anchor,options,choice\na,b|c|d,c\nb,a|d,a\n"))
-    assert said(answers.comparisons) == [("a", "c", "b"), ("a", "c", "d"), ("b", "a", "d")]
+    assert rows_by_name(answers.comparisons) == [("a", "c", "b"), ("a", "c", "d"), ("b", "a", "d")]
     answers = read_answers(written('items,odd\n"[1, 2, 3]",3\n"[2, 3, 4]",2\n'))
     assert answers.summary.kind == "odd-one-out"
 
@@ -187,12 +170,17 @@ def test_a_list_under_another_name_can_be_given_a_role(written):
     text = 'anchor,sequence\na,"[b, c]"\nb,"[a, c]"\n'
     with pytest.raises(ValueError, match="'sequence_1', 'sequence_2', which are not understood"):
         read_answers(written(text))
-    assert said(read_comparisons(written(text), columns={"ranking": "sequence"})) == [("a", "b", "c"), ("b", "a", "c")]
+    assert rows_by_name(read_comparisons(written(text), columns={"ranking": "sequence"})) == [
+        ("a", "b", "c"),
+        ("b", "a", "c"),
+    ]
     lines = '{"anchor": "a", "sequence": ["b", "c"]}\n'
-    assert said(read_comparisons(written(lines, "a.jsonl"), columns={"ranking": "sequence"})) == [("a", "b", "c")]
+    assert rows_by_name(read_comparisons(written(lines, "a.jsonl"), columns={"ranking": "sequence"})) == [
+        ("a", "b", "c")
+    ]
 
 
-def test_cells_that_only_look_like_lists_stay_names(written):
+def test_cells_that_only_resemble_lists_remain_names(written):
     text = 'anchor,near,far\n"[a]",b,c\nb,c,a;d\n'
-    assert said(read_comparisons(written(text))) == [("[a]", "b", "c"), ("b", "c", "a;d")]
+    assert rows_by_name(read_comparisons(written(text))) == [("[a]", "b", "c"), ("b", "c", "a;d")]
     assert len(read_comparisons(written('anchor,near,far\n"(x",y,z\n'))) == 1

@@ -1,4 +1,4 @@
-"""closerthan.files: what Salmon, NEXT, tripletTools, jsPsych and PsychoPy export; made-up files of the same shape."""
+"""Exports of Salmon, NEXT, tripletTools, jsPsych and PsychoPy, imitated by small files of the same shape."""
 
 import json
 import zipfile
@@ -62,14 +62,14 @@ def test_answers_of_an_older_salmon_without_losers_and_file_names(written):
     assert answers.comparisons.sides.tolist() == SIDES
 
 
-def test_numbers_that_share_a_name_stay_numbers_and_it_is_said(written):
+def test_numbers_that_share_a_name_remain_numbers_with_a_note(written):
     records = [{**record, "right_filename": "ant", "left_filename": "ant", "head_filename": "ant"} for record in SALMON]
     answers = read_answers(written(records))
     assert answers.comparisons.names is None
     assert "objects are called by their numbers" in str(answers.summary)
 
 
-def test_whoever_says_how_objects_are_numbered_gets_numbers(written):
+def test_an_explicit_numbering_overrides_the_names(written):
     assert read_answers(written(SALMON), numbering="0-based").comparisons.names is None
     assert read_comparisons(written(SALMON)).names == NAMES
 
@@ -103,7 +103,7 @@ def test_a_map_of_triplet_tools_names_is_judged_by_the_same_file(written):
     assert read.comparisons.names == names
 
 
-def test_given_names_count_where_those_of_triplet_tools_are_others(written):
+def test_names_passed_by_the_user_override_those_of_triplet_tools(written):
     read = read_answers(written(TRIPLET_TOOLS), names=["red", "green", "blue"])
     assert read.comparisons.names == ("red", "green", "blue")
     assert read.comparisons.rows.tolist() == [[0, 1, 2], [1, 0, 2], [2, 1, 0]]
@@ -117,17 +117,17 @@ def query(center, left, right, winner, old):
     for label, name in (("center", center), ("left", left), ("right", right)):
         one = {"label": label, "target_id": name}
         targets.append({"label": label, "index": NAMES.index(name), "target": {"target_id": name}} if old else one)
-    made = {"target_indices": targets, "alg_label": "Random", "response_time": 1.5}
-    return made | ({"index_winner": NAMES.index(winner)} if old else {"target_winner": winner})
+    record = {"target_indices": targets, "alg_label": "Random", "response_time": 1.5}
+    return record | ({"index_winner": NAMES.index(winner)} if old else {"target_winner": winner})
 
 
 def next_export(old):
-    asked = [query("ant", "bee", "cat", "bee", old), query("bee", "cat", "ant", "ant", old)]
-    unanswered = {"target_indices": asked[0]["target_indices"]}
+    queries = [query("ant", "bee", "cat", "bee", old), query("bee", "cat", "ant", "ant", old)]
+    unanswered = {"target_indices": queries[0]["target_indices"]}
     return {
         "participant_responses": {
-            "exp1_p1": [asked[0], unanswered],
-            "exp1_p2": [asked[1], query("cat", "bee", "ant", "bee", old)],
+            "exp1_p1": [queries[0], unanswered],
+            "exp1_p2": [queries[1], query("cat", "bee", "ant", "bee", old)],
         },
         "meta": {"code": 200, "status": "OK"},
     }
@@ -145,7 +145,7 @@ def test_answers_of_next(written, old, indent):
     assert "1 queries were not answered and are left out" in str(answers.summary)
 
 
-def test_next_packs_its_answers(tmp_path):
+def test_a_zipped_export_of_next_is_read(tmp_path):
     with zipfile.ZipFile(tmp_path / "participants.zip", "w") as archive:
         archive.writestr("participants.json", json.dumps(next_export(False)))
     assert said(read_answers(tmp_path / "participants.zip")) == EXPECTED
@@ -189,7 +189,7 @@ def test_the_data_of_jspsych(written, name, keys):
 
 
 @pytest.mark.parametrize("name", ["data.csv", "data.json"])
-def test_columns_of_the_experimenter_come_before_those_of_jspsych(written, name):
+def test_columns_of_the_experimenter_take_precedence_over_those_of_jspsych(written, name):
     records = [
         {"trial_type": "html-keyboard-response", "stimulus": "<img>", "choices": ["f", "j"], "anchor": one["stimulus"],
          "left": one["choices"][0], "right": one["choices"][1], "response": one["response"], "rt": one["rt"]}
@@ -200,7 +200,7 @@ def test_columns_of_the_experimenter_come_before_those_of_jspsych(written, name)
     assert answers.summary.dropped == {"other_screens": 2}
 
 
-def test_keys_are_no_objects(written):
+def test_keys_are_not_objects(written):
     records = [{**one, "choices": ["f", "j"], "response": "f"} for one in JSPSYCH]
     with pytest.raises(ValueError, match=r"export\.csv has the columns .* which are not understood"):
         read_answers(written(screens(records)))
@@ -216,7 +216,7 @@ def test_several_choices_of_jspsych(written):
     assert said(odd)[0] == ("bee", "cat", "dog")
 
 
-def test_an_unanswered_trial_is_missing_and_no_other_screen(written):
+def test_an_unanswered_trial_is_a_missing_answer_and_not_another_screen(written):
     records = [*JSPSYCH, {**JSPSYCH[0], "response": None, "rt": None}]
     with pytest.raises(ValueError, match="the answer in 'response' is empty"):
         read_answers(written(screens(records), "data.json"))
@@ -224,7 +224,7 @@ def test_an_unanswered_trial_is_missing_and_no_other_screen(written):
     assert answers.summary.dropped == {"other_screens": 2, "missing": 1}
 
 
-def test_a_nested_answer_in_a_trial_is_an_error_that_shows_it(written):
+def test_a_nested_answer_in_a_trial_is_an_error_that_quotes_it(written):
     records = [JSPSYCH[0], {**JSPSYCH[1], "response": {"button": 1}}]
     with pytest.raises(ValueError, match=r"record 3 .*'response' holds .*button.*; expected a name or a number"):
         read_answers(written(screens(records), "data.json"))
@@ -243,7 +243,7 @@ def test_the_table_of_psychopy(written):
     assert "an export of PsychoPy" in str(answers.summary)
 
 
-def test_who_pressed_nothing_gave_no_answer(written):
+def test_a_trial_without_a_key_press_is_a_missing_answer(written):
     rows = [*PSYCHOPY, {**PSYCHOPY[0], "resp.keys": "None", "resp.rt": ""}]
     answers = read_answers(written(psychopy(rows)), missing="drop")
     assert said(answers) == EXPECTED
@@ -261,7 +261,7 @@ def test_clicks_of_psychopy_are_lists(written):
     assert answers.comparisons.times.tolist() == [1.2, 0.8, 2.5]
 
 
-def test_of_two_components_that_answer_one_is_to_be_named(written):
+def test_two_components_with_responses_need_an_explicit_choice(written):
     rows = [{**row, "sure.keys": "1", "sure.rt": 0.5} for row in PSYCHOPY]
     with pytest.raises(ValueError, match="which are not understood"):
         read_answers(written(psychopy(rows)))
@@ -299,14 +299,14 @@ def test_people_with_lists_of_screens(written, content, indent):
     assert answers.comparisons.times[:2].tolist() == [1.2, 0.8]
 
 
-def test_a_list_on_each_line_is_one_persons(written):
+def test_a_list_per_line_holds_the_answers_of_one_person(written):
     answers = read_answers(written("\n".join(map(json.dumps, TRIALS.values())), "results.json"))
     assert said(answers) == EXPECTED
     assert answers.participants.tolist() == [1, 2, 2]
     assert "each of the 2 lists is taken as the answers of one person" in str(answers.summary)
 
 
-def test_a_person_on_each_line(written):
+def test_one_person_per_line_is_read(written):
     lines = [json.dumps({"participant": name, "trials": trials}) for name, trials in TRIALS.items()]
     assert read_answers(written("\n".join(lines), "results.jsonl")).participants.tolist() == ["p1", "p2", "p2"]
 
@@ -317,7 +317,7 @@ def test_an_answer_with_a_list_of_events_is_one_answer(written):
         assert said(read_answers(written(text, "a.json"))) == EXPECTED
 
 
-def test_records_by_name_are_records(written):
+def test_records_stored_under_keys_are_read(written):
     trials = [trial for part in TRIALS.values() for trial in part]
     content = {f"-Mx{number}": trial for number, trial in enumerate(trials)}
     answers = read_answers(written(json.dumps(content, indent=1), "a.json"))
@@ -325,13 +325,13 @@ def test_records_by_name_are_records(written):
     assert answers.participants is None
 
 
-def test_lists_called_train_and_test_are_these(written):
+def test_lists_called_train_and_test_define_the_split(written):
     answers = read_answers(written({"train": TRIALS["p2"], "test": TRIALS["p1"]}, "a.json"))
     assert (len(answers.comparisons), len(answers.test), answers.participants) == (2, 1, None)
 
 
 @pytest.mark.parametrize("one_line", [True, False])
-def test_json_nested_without_end_is_one_sentence(written, one_line):
+def test_deeply_nested_json_gives_one_sentence(written, one_line):
     for before, after in (('{"a":', "}"), ('[{"x":[{"q":1}],"y":', "}]"), ("[", "]")):
         for depth in (30, 450):
             inside = json.dumps(TRIALS["p1"])
@@ -340,7 +340,7 @@ def test_json_nested_without_end_is_one_sentence(written, one_line):
                 read_answers(written(text, "a.json"))
 
 
-def test_a_json_file_that_unpacks_to_far_more_than_its_size_is_refused(tmp_path):
+def test_a_json_file_with_an_implausible_decompressed_size_is_refused(tmp_path):
     with zipfile.ZipFile(tmp_path / "a.zip", "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
         archive.writestr("a.json", "[" + " " * (1 << 27) + '{"anchor": 1}]')
     with pytest.raises(ValueError, match=r"a\.zip.*it unpacks to more than [\d,]+ bytes, more than 200 times its size"):

@@ -1,4 +1,4 @@
-"""closerthan.files: folders with one file per person."""
+"""Folders with one file per person."""
 
 import gzip
 import json
@@ -32,7 +32,7 @@ def folder(tmp_path):
 
 
 @pytest.mark.parametrize("kind", ["csv", "json"])
-def test_files_of_jspsych_are_one_set_of_people_called_like_their_files(folder, kind):
+def test_jspsych_files_are_read_together_with_people_named_like_their_files(folder, kind):
     place = folder(**{f"p1_{kind}": screens(JSPSYCH[:1]), f"p2_{kind}": screens(JSPSYCH[1:])})
     answers = read_answers(place)
     assert said(answers) == EXPECTED
@@ -45,7 +45,7 @@ def test_files_of_jspsych_are_one_set_of_people_called_like_their_files(folder, 
     assert "named like the file" in str(answers.summary)
 
 
-def test_who_is_named_in_a_file_keeps_that_name(folder):
+def test_a_participant_named_in_a_file_keeps_that_name(folder):
     answers = read_answers(folder(a_csv=screens(JSPSYCH[:1], subject="s1"), b_csv=screens(JSPSYCH[1:], subject="s2")))
     assert answers.participants.tolist() == ["s1", "s2", "s2"]
     assert "named like the file" not in str(answers.summary)
@@ -61,13 +61,13 @@ def test_people_may_have_seen_different_numbers_of_options_or_nothing_at_all(fol
 @pytest.mark.parametrize(
     ("kind", "nothing"), [("csv", ""), ("csv", "\n"), ("csv", "anchor,near,far\n"), ("json", "[]")]
 )
-def test_a_file_without_an_answer_is_of_somebody_who_left_early(folder, kind, nothing):
+def test_a_file_without_answers_is_skipped_with_a_note(folder, kind, nothing):
     answers = TRIPLETS if kind == "csv" else [{"anchor": "ant", "near": "bee", "far": "cat"}]
     place = folder(**{f"a_{kind}": nothing, f"b_{kind}": answers, f"c_{kind}": nothing})
-    found = read_answers(place)
-    assert f"2 of 3 files are empty: a.{kind}, c.{kind}" in str(found.summary)
+    answers = read_answers(place)
+    assert f"2 of 3 files are empty: a.{kind}, c.{kind}" in str(answers.summary)
     part = read_part(place, Place(0, 1), SingleProcess())
-    assert part.rows.tolist() == found.comparisons.rows.tolist()
+    assert part.rows.tolist() == answers.comparisons.rows.tolist()
 
 
 def test_a_folder_of_files_without_answers_is_an_error(folder):
@@ -76,7 +76,7 @@ def test_a_folder_of_files_without_answers_is_an_error(folder):
         read_answers(place)
 
 
-def test_files_of_psychopy_lie_among_its_logs_and_an_empty_name_is_no_name(folder):
+def test_psychopy_logs_are_ignored_and_an_empty_name_is_not_a_name(folder):
     nameless = psychopy(PSYCHOPY[1:]).replace("s3", "")
     place = folder(s3_csv=psychopy(PSYCHOPY[:1]), s4_csv=nameless, s5_csv="", s3_log="x", s3_psydat="x", README_txt="x")
     answers = read_answers(place)
@@ -85,7 +85,7 @@ def test_files_of_psychopy_lie_among_its_logs_and_an_empty_name_is_no_name(folde
     assert "1 of 3 files are empty: s5.csv" in str(answers.summary)
 
 
-def test_files_without_names_of_columns_are_put_together_by_position(folder):
+def test_files_without_column_names_are_combined_by_position(folder):
     place = folder(a_txt="0 1 2\n2 1 0\n", b_txt="1 0 3\n")
     (place / "c.txt.gz").write_bytes(gzip.compress(b"3 2 1\n"))
     answers = read_answers(place)
@@ -96,8 +96,8 @@ def test_files_without_names_of_columns_are_put_together_by_position(folder):
 def test_files_that_closerthan_wrote_agree_about_their_objects(tmp_path):
     rows = np.array([[0, 1, 2], [2, 1, 0]])
     for name, n_objects in (("a", 3), ("b", 5)):
-        made = ct.Comparisons.from_triplets(rows, n_objects=n_objects, unmentioned="ignore")
-        ct.files.write_comparisons(made, tmp_path / f"{name}.npz")
+        comparisons = ct.Comparisons.from_triplets(rows, n_objects=n_objects, unmentioned="ignore")
+        ct.files.write_comparisons(comparisons, tmp_path / f"{name}.npz")
     with pytest.warns(UserWarning, match="occur in no comparison"):
         assert read_answers(tmp_path).comparisons.n_objects == 5
     named = ct.Comparisons.from_triplets(rows, names=["x", "y", "z"])
@@ -137,9 +137,9 @@ def test_a_folder_that_cannot_be_read_is_an_error_that_says_why(folder, files, m
 
 def test_commands_take_a_folder(folder, monkeypatch):
     place = folder(p1_csv=screens(JSPSYCH), p2_csv=screens(JSPSYCH))
-    done = CliRunner().invoke(app, ["info", str(place)])
-    assert done.exit_code == 0, done.output
-    assert "participants 2" in done.output
+    result = CliRunner().invoke(app, ["info", str(place)])
+    assert result.exit_code == 0, result.output
+    assert "participants 2" in result.output
     monkeypatch.chdir(place)
     fitted = CliRunner().invoke(app, ["fit", ".", "--loss", "ste", "--held-out", "0", "--no-report", "-o", "../made"])
     assert fitted.exit_code == 0, fitted.output
@@ -150,7 +150,7 @@ def test_commands_take_a_folder(folder, monkeypatch):
 
 
 def picture_trials(n_objects_of_trials):
-    """Trials of one person: each shows so many pictures, and the first one is chosen."""
+    """Return the trials of one person, with a given number of pictures each, of which the first is chosen."""
     return [
         {
             "anchor": f"face {number}",
@@ -217,7 +217,7 @@ def test_two_pictures_have_no_odd_one(tmp_path):
 
 @pytest.mark.parametrize("first", [0, 1])
 def test_a_choice_may_be_a_place_in_a_list_of_any_length(tmp_path, first):
-    # Nobody chose the last of the longest list: shorter lists tell where counting begins.
+    # The last picture of the longest list was never chosen; shorter lists show where counting begins.
     trials = picture_trials([4, 2, 3, 2])
     places = [1, 1, 0, 0]
     people = {"ann": [{**one, "choice": place + first} for one, place in zip(trials, places, strict=True)]}
@@ -226,7 +226,7 @@ def test_a_choice_may_be_a_place_in_a_list_of_any_length(tmp_path, first):
     assert near == [one["images"][place] for one, place in zip(trials, places, strict=True)]
 
 
-def test_a_list_of_all_pictures_beside_the_trials_is_no_answer(tmp_path):
+def test_a_list_of_all_pictures_next_to_the_trials_is_not_an_answer(tmp_path):
     content = {
         "participant": "ann",
         "images": [f"pic {number}" for number in range(20)],
@@ -236,7 +236,7 @@ def test_a_list_of_all_pictures_beside_the_trials_is_no_answer(tmp_path):
     assert ct.read_comparisons(tmp_path / "a.json").n_answers == 3
 
 
-def test_a_column_that_is_no_object_may_be_missing_in_a_file(tmp_path):
+def test_a_column_other_than_objects_may_be_missing_in_a_file(tmp_path):
     (tmp_path / "study").mkdir()
     (tmp_path / "study" / "ann.csv").write_text("anchor,near,far,rt,comment\na,b,c,900,none\n")
     (tmp_path / "study" / "bob.csv").write_text("anchor,near,far\nb,c,a\n")

@@ -1,4 +1,4 @@
-"""closerthan.files: comparisons as packages of R read them."""
+"""Comparisons written for packages of R."""
 
 import csv
 
@@ -23,7 +23,7 @@ def table(path):
         return list(csv.DictReader(file))
 
 
-def test_triplet_tools_gets_its_columns(answers, tmp_path):
+def test_the_file_for_triplet_tools_has_its_columns(answers, tmp_path):
     notes = write_for("tripletTools", answers, tmp_path / "a.csv")
     first, second, third = table(tmp_path / "a.csv")
     assert first == {
@@ -35,7 +35,7 @@ def test_triplet_tools_gets_its_columns(answers, tmp_path):
     assert notes == ["the near object is written as the left one if its side is unknown"]
 
 
-def test_what_is_written_for_triplet_tools_is_read_as_the_same(answers, tmp_path):
+def test_a_file_for_triplet_tools_is_read_back_unchanged(answers, tmp_path):
     write_for("tripletTools", answers, tmp_path / "a.csv")
     again = read_answers(tmp_path / "a.csv")
     assert "an export of tripletTools" in again.summary.format
@@ -47,7 +47,7 @@ def test_what_is_written_for_triplet_tools_is_read_as_the_same(answers, tmp_path
 
 
 @pytest.mark.filterwarnings("ignore:.*occur in no comparison:UserWarning")
-def test_objects_are_numbered_by_the_alphabet_among_those_that_occur(tmp_path):
+def test_objects_that_occur_are_numbered_alphabetically(tmp_path):
     answers = ct.Comparisons.from_triplets([[3, 1, 2]], n_objects=4, names=["zoo", "y", "x", "w"])
     write_for("tripletTools", answers, tmp_path / "a.csv")
     (row,) = table(tmp_path / "a.csv")
@@ -57,22 +57,22 @@ def test_objects_are_numbered_by_the_alphabet_among_those_that_occur(tmp_path):
     assert [row[name] for name in ("head", "winner", "loser")] == ["2", "1", "0"]
 
 
-def test_triplet_tools_knows_no_quadruplets(tmp_path):
+def test_quadruplets_cannot_be_written_for_triplet_tools(tmp_path):
     with pytest.raises(ValueError, match="supports only triplets"):
         write_for("tripletTools", ct.Comparisons.from_quadruplets([[0, 1, 2, 3]]), tmp_path / "a.csv")
     assert list(tmp_path.iterdir()) == []
 
 
-def test_loe_gets_a_matrix_counted_from_1_and_the_names_beside_it(answers, tmp_path):
+def test_the_file_for_loe_counts_from_1_and_names_are_written_to_another_file(answers, tmp_path):
     notes = write_for("loe", answers, tmp_path / "cm.csv")
     assert (tmp_path / "cm.csv").read_text().splitlines() == ["i,j,k,l", "3,1,3,2", "1,2,1,3", "2,3,2,1"]
     assert [row["name"] for row in table(tmp_path / "cm-objects.csv")] == list(answers.names)
     assert notes == ["not kept: people, times, sides"]
     again = read_answers(tmp_path / "cm.csv").comparisons
-    assert again.rows.tolist() == [[2, 0, 1, 2], [0, 1, 2, 0], [1, 2, 0, 1]]  # d(l, k) for d(k, l): the same
+    assert again.rows.tolist() == [[2, 0, 1, 2], [0, 1, 2, 0], [1, 2, 0, 1]]  # d(l, k) equals d(k, l)
 
 
-def test_quadruplets_for_loe_stay_what_they_are(tmp_path):
+def test_quadruplets_for_loe_are_unchanged(tmp_path):
     write_for("loe", ct.Comparisons.from_quadruplets([[0, 1, 2, 3], [3, 1, 0, 2]]), tmp_path / "cm.csv")
     assert (tmp_path / "cm.csv").read_text() == "i,j,k,l\n1,2,3,4\n4,2,1,3\n"
     assert [path.name for path in tmp_path.iterdir()] == ["cm.csv"]
@@ -82,14 +82,14 @@ def test_quadruplets_for_loe_stay_what_they_are(tmp_path):
     ("smacof", "a.csv", "unknown program 'smacof'; choose one of: tripletTools, loe"),
     ("loe", "a.parquet", r"for loe, comparisons are written as \.csv"),
 ])  # fmt: skip
-def test_another_program_or_ending_is_an_error(answers, tmp_path, program, name, problem):
+def test_another_program_or_suffix_is_an_error(answers, tmp_path, program, name, problem):
     with pytest.raises(ValueError, match=problem):
         write_for(program, answers, tmp_path / name)
 
 
 def test_the_command_converts_for_r(tmp_path):
     (tmp_path / "a.csv").write_text("anchor,near,far,worker\na,b,c,w1\nb,c,a,w2\n")
-    done = CliRunner().invoke(app, ["convert", str(tmp_path / "a.csv"), str(tmp_path / "cm.csv"), "--for", "loe"])
-    assert done.exit_code == 0
-    assert "note: not kept: people" in done.stderr
+    result = CliRunner().invoke(app, ["convert", str(tmp_path / "a.csv"), str(tmp_path / "cm.csv"), "--for", "loe"])
+    assert result.exit_code == 0
+    assert "note: not kept: people" in result.stderr
     assert (tmp_path / "cm.csv").read_text() == "i,j,k,l\n1,2,1,3\n2,3,2,1\n"

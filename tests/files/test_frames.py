@@ -1,9 +1,10 @@
-"""Tables in memory: the names of their columns are honoured."""
+"""DataFrames and Arrow tables, whose columns are identified by name."""
 
 import numpy as np
 import pandas
 import pyarrow
 import pytest
+from rows_by_name import rows_by_name
 
 import closerthan as ct
 from closerthan.files import read_answers
@@ -12,12 +13,8 @@ TRIPLETS = [("ant", "bee", "cat"), ("bee", "cat", "ant"), ("cat", "ant", "bee")]
 FRAME = pandas.DataFrame(TRIPLETS, columns=["anchor", "near", "far"])
 
 
-def said(comparisons):
-    return [tuple(comparisons.names[number] for number in row) for row in comparisons.rows.tolist()]
-
-
 class LikePolars:
-    """What is used of a polars DataFrame."""
+    """The part of the interface of a polars DataFrame that is used."""
 
     def __init__(self, frame):
         self._frame, self.columns, self.shape = frame, list(map(str, frame.columns)), frame.shape
@@ -44,10 +41,10 @@ KINDS = [lambda frame: frame, pyarrow.Table.from_pandas, LikePolars]
 
 @pytest.mark.parametrize("order", [["anchor", "near", "far"], ["far", "near", "anchor"], ["near", "far", "anchor"]])
 @pytest.mark.parametrize("kind", KINDS, ids=["pandas", "pyarrow", "polars"])
-def test_columns_are_taken_by_name_in_any_order(kind, order):
+def test_columns_are_identified_by_name_in_any_order(kind, order):
     table = kind(FRAME[order])
     for read in (ct.Comparisons.of, ct.Comparisons.from_triplets, ct.read_comparisons):
-        assert said(read(table)) == TRIPLETS
+        assert rows_by_name(read(table)) == TRIPLETS
 
 
 def test_embed_and_the_estimator_take_columns_by_name():
@@ -61,9 +58,9 @@ def test_embed_and_the_estimator_take_columns_by_name():
 
 
 @pytest.mark.parametrize("columns", [["head", "winner", "loser"], ["i", "j", "k"], ["Probe", "Closer", "Further"]])
-def test_other_usual_names_are_honoured_too(columns):
+def test_other_usual_names_are_recognised(columns):
     frame = FRAME.set_axis(columns, axis=1)
-    assert said(ct.Comparisons.of(frame[columns[::-1]])) == TRIPLETS
+    assert rows_by_name(ct.Comparisons.of(frame[columns[::-1]])) == TRIPLETS
 
 
 def test_quadruplets_have_names_too():
@@ -72,24 +69,27 @@ def test_quadruplets_have_names_too():
     assert ct.Comparisons.of(frame.set_axis(["k", "l", "j", "i"], axis=1)).rows.tolist() == [[0, 1, 2, 3]]
 
 
-def test_columns_without_names_are_taken_by_position():
+def test_columns_without_names_are_identified_by_position():
     frame = FRAME.set_axis(range(3), axis=1)
-    assert said(ct.Comparisons.of(frame)) == TRIPLETS
-    assert said(ct.read_comparisons(frame)) == TRIPLETS
-    assert said(ct.Comparisons.of(LikePolars(FRAME.set_axis(["column_0", "column_1", "column_2"], axis=1)))) == TRIPLETS
+    assert rows_by_name(ct.Comparisons.of(frame)) == TRIPLETS
+    assert rows_by_name(ct.read_comparisons(frame)) == TRIPLETS
+    assert (
+        rows_by_name(ct.Comparisons.of(LikePolars(FRAME.set_axis(["column_0", "column_1", "column_2"], axis=1))))
+        == TRIPLETS
+    )
 
 
-def test_unknown_names_are_an_error_that_says_how_to_go_on():
+def test_unknown_names_are_an_error_with_advice():
     frame = FRAME.set_axis(["a", "near", "c"], axis=1)
     with pytest.raises(ValueError, match=r"columns 'a', 'near', 'c', which are not understood; .*table.to_numpy\(\)"):
         ct.embed(frame)
-    assert said(ct.Comparisons.of(frame.to_numpy())) == TRIPLETS
+    assert rows_by_name(ct.Comparisons.of(frame.to_numpy())) == TRIPLETS
     with pytest.raises(ValueError, match="the DataFrame has the columns 'a', 'near', 'c', which are not understood"):
         ct.read_comparisons(frame)
-    assert said(ct.read_comparisons(frame, columns={"anchor": "a", "far": "c"})) == TRIPLETS
+    assert rows_by_name(ct.read_comparisons(frame, columns={"anchor": "a", "far": "c"})) == TRIPLETS
 
 
-def test_a_table_with_more_columns_is_for_read_comparisons():
+def test_a_table_with_more_columns_is_an_error_that_refers_to_read_comparisons():
     frame = FRAME.assign(worker=["w2", "w1", "w2"], rt=[900, 800, 700], weight=[1.0, 0.5, 2.0], note="x")
     with pytest.raises(
         ValueError, match=r"closerthan\.read_comparisons\(table\) knows what to do .*'near', 'far' alone"
@@ -97,7 +97,7 @@ def test_a_table_with_more_columns_is_for_read_comparisons():
         ct.embed(frame)
     for table in (frame, pyarrow.Table.from_pandas(frame)):
         answers = read_answers(table)
-        assert said(answers.comparisons) == TRIPLETS
+        assert rows_by_name(answers.comparisons) == TRIPLETS
         assert answers.participants.tolist() == ["w2", "w1", "w2"]
         assert answers.comparisons.times.tolist() == [0.9, 0.8, 0.7]
         assert answers.comparisons.weights.tolist() == [1, 0.5, 2]
@@ -118,7 +118,7 @@ def test_missing_values_of_any_kind_are_empty_cells():
 def test_numbers_categories_and_lists_are_read():
     numbers = pandas.DataFrame({"far": [2, 0], "near": pandas.array([1, 2], dtype="Int64"), "anchor": [0.0, 1.0]})
     assert ct.read_comparisons(numbers).rows.tolist() == [[0, 1, 2], [1, 2, 0]]
-    assert said(ct.read_comparisons(FRAME.astype("category"))) == TRIPLETS
+    assert rows_by_name(ct.read_comparisons(FRAME.astype("category"))) == TRIPLETS
     ranked = pandas.DataFrame({"anchor": ["a", "b"], "ranking": [["b", "c", "d"], ["a", "c"]]})
     answers = read_answers(ranked)
     assert (answers.summary.kind, len(answers.comparisons)) == ("rank", 4)

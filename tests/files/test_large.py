@@ -1,4 +1,4 @@
-"""Files that are too large for memory: read in blocks, to the same comparisons."""
+"""Files that are too large for memory, which are read in blocks."""
 
 import tracemalloc
 
@@ -23,27 +23,27 @@ NAMES = np.array(["bee", "ant", "eel", "cat", "dog"])
 
 @pytest.fixture
 def usual(monkeypatch):
-    """What the usual reader makes of a file."""
+    """A function that reads a file with the usual reader."""
 
     def read(path, **options):
         monkeypatch.setattr(on_disk, "LARGE", 1 << 28)
-        found = read_answers(path, **options)
+        answers = read_answers(path, **options)
         monkeypatch.setattr(on_disk, "LARGE", 1)
-        return found
+        return answers
 
     monkeypatch.setattr(on_disk, "LARGE", 1)
     monkeypatch.setattr("closerthan.files.stored.large.BLOCK", 6)
     return read
 
 
-def same(found, expected):
-    assert found.comparisons.rows.tolist() == expected.comparisons.rows.tolist()
-    assert found.comparisons.names == expected.comparisons.names
-    assert found.comparisons.n_objects == expected.comparisons.n_objects
+def same(answers, expected):
+    assert answers.comparisons.rows.tolist() == expected.comparisons.rows.tolist()
+    assert answers.comparisons.names == expected.comparisons.names
+    assert answers.comparisons.n_objects == expected.comparisons.n_objects
     for name in ("kind", "columns", "numbering", "numbering_reason", "n_mentioned", "n_comparisons"):
-        assert getattr(found.summary, name) == getattr(expected.summary, name)
-    assert found.summary.n_repeated is None
-    assert "large" in str(found.summary)
+        assert getattr(answers.summary, name) == getattr(expected.summary, name)
+    assert answers.summary.n_repeated is None
+    assert "large" in str(answers.summary)
 
 
 @pytest.mark.parametrize(
@@ -62,11 +62,11 @@ def test_an_array_is_read_as_usual(rows, shared, usual, tmp_path):
     if shared is None:
         rows = np.ascontiguousarray(rows[:, [0, 1, 3, 2]])
     np.save(tmp_path / "a.npy", rows)
-    found = read_answers(tmp_path / "a.npy")
-    same(found, usual(tmp_path / "a.npy"))
-    assert isinstance(found.comparisons, StoredComparisons)
+    answers = read_answers(tmp_path / "a.npy")
+    same(answers, usual(tmp_path / "a.npy"))
+    assert isinstance(answers.comparisons, StoredComparisons)
     if shared:
-        assert found.comparisons.file.path == str(tmp_path / "a.npy")
+        assert answers.comparisons.file.path == str(tmp_path / "a.npy")
     assert [path.name for path in tmp_path.iterdir()] == ["a.npy"]
 
 
@@ -81,9 +81,9 @@ def test_a_parquet_file_is_read_by_row_groups_as_usual(cells, dictionary, usual,
     if dictionary and cells.dtype.kind == "U":
         written = pyarrow.table({name: written[name].dictionary_encode() for name in written.column_names})
     parquet.write_table(written, tmp_path / "a.parquet", row_group_size=7)
-    found = read_answers(tmp_path / "a.parquet")
-    same(found, usual(tmp_path / "a.parquet"))
-    assert isinstance(found.comparisons, StoredComparisons)
+    answers = read_answers(tmp_path / "a.parquet")
+    same(answers, usual(tmp_path / "a.parquet"))
+    assert isinstance(answers.comparisons, StoredComparisons)
 
 
 def test_a_parquet_file_that_closerthan_wrote_keeps_its_objects(usual, tmp_path):
@@ -94,7 +94,7 @@ def test_a_parquet_file_that_closerthan_wrote_keeps_its_objects(usual, tmp_path)
 FEW_AT_A_TIME = Portion(large_from=1, block=6)
 WEIGHT = np.arange(len(ROWS)) % 4 / 2
 PEOPLE = np.array(["eve", "ann", None, "bob", "ann"])[np.arange(len(ROWS)) // 2 % 5]
-TRIAL = np.repeat([0, 0, 0, 0, 1, 1, 2, 1, 1, 3], 2)  # each person's from 0 on
+TRIAL = np.repeat([0, 0, 0, 0, 1, 1, 2, 1, 1, 3], 2)  # numbered from 0 for each person
 
 
 def with_columns(tmp_path, **columns):
@@ -118,21 +118,21 @@ def with_columns(tmp_path, **columns):
     ],
     ids=lambda columns: "-".join(columns),
 )
-def test_what_belongs_to_rows_is_read_as_usual_and_stays_on_disk(columns, tmp_path):
+def test_columns_of_a_large_file_are_read_as_usual_and_stay_on_disk(columns, tmp_path):
     path = with_columns(tmp_path, **columns)
-    found, summary = read_large(path, Reading(), FEW_AT_A_TIME)
+    answers, summary = read_large(path, Reading(), FEW_AT_A_TIME)
     expected = read_answers(path)
     for name in ("rows", "weights", "answers", "people"):
-        here, there = getattr(found, name), getattr(expected.comparisons, name)
+        here, there = getattr(answers, name), getattr(expected.comparisons, name)
         assert (here is None) == (there is None)
         if there is not None:
             assert np.array_equal(here, there)
             assert FileRows.of(here) is not None
-    assert found.person_names == expected.comparisons.person_names
+    assert answers.person_names == expected.comparisons.person_names
     for name in ("n_rows", "n_answers", "n_participants"):
         assert getattr(summary, name) == getattr(expected.summary, name)
     assert ("'rt' are not read" in str(summary)) == ("rt" in columns)
-    assert isinstance(found, StoredComparisons)
+    assert isinstance(answers, StoredComparisons)
 
 
 SEVEN = np.array(list("abcdefg"))
@@ -155,23 +155,23 @@ NEAREST = {f"shown_{place}": SEVEN[(np.arange(20) + place) % 7] for place in ran
     ],
     ids=["odd-one-out", "places", "winner", "label", "nearest"],
 )
-def test_every_kind_of_question_is_read_batch_by_batch(columns, tmp_path):
+def test_every_kind_of_question_is_read_in_batches(columns, tmp_path):
     parquet.write_table(pyarrow.table(columns), tmp_path / "a.parquet", row_group_size=7)
     large = read_large(tmp_path / "a.parquet", Reading(), FEW_AT_A_TIME)
     expected = read_answers(tmp_path / "a.parquet")
     if "odd" in columns and columns["odd"].dtype.kind == "i":
-        assert large is None  # whether these are objects or places, some rows alone cannot tell
+        assert large is None  # a few rows do not show whether these are objects or positions
         return
-    found, summary = large
-    assert found.names == expected.comparisons.names
+    answers, summary = large
+    assert answers.names == expected.comparisons.names
     for name in ("rows", "weights", "answers", "people"):
-        assert np.array_equal(getattr(found, name), getattr(expected.comparisons, name)), name
-    assert isinstance(found, StoredComparisons)
+        assert np.array_equal(getattr(answers, name), getattr(expected.comparisons, name)), name
+    assert isinstance(answers, StoredComparisons)
     for name in ("kind", "columns", "n_rows", "n_used", "n_answers", "n_comparisons", "numbering"):
         assert getattr(summary, name) == getattr(expected.summary, name), name
 
 
-def test_an_answer_of_a_list_that_ends_early_is_left_to_the_usual_reader(tmp_path):
+def test_lists_of_different_lengths_are_left_to_the_usual_reader(tmp_path):
     rows = {"anchor": [0, 1, 2], "rank_1": [1, 2, 3], "rank_2": [2, 3, 4], "rank_3": [3, 4, None]}
     parquet.write_table(pyarrow.table(rows), tmp_path / "a.parquet")
     assert len(read_answers(tmp_path / "a.parquet").comparisons) == 7
@@ -181,13 +181,13 @@ def test_an_answer_of_a_list_that_ends_early_is_left_to_the_usual_reader(tmp_pat
 @pytest.mark.parametrize(
     "columns",
     [
-        {"answer_id": np.arange(len(ROWS)) % 5},  # rows of an answer are all over the file
+        {"answer_id": np.arange(len(ROWS)) % 5},  # the rows of an answer are not contiguous
         {"split": ["train", "test"] * (len(ROWS) // 2)},
         {"weight": [str(weight) for weight in WEIGHT]},
     ],
     ids=lambda columns: "-".join(columns),
 )
-def test_what_cannot_be_told_in_blocks_is_left_to_the_usual_reader(columns, tmp_path):
+def test_files_that_cannot_be_read_in_blocks_are_left_to_the_usual_reader(columns, tmp_path):
     assert read_large(with_columns(tmp_path, **columns), Reading(), FEW_AT_A_TIME) is None
 
 
@@ -200,12 +200,12 @@ def test_what_cannot_be_told_in_blocks_is_left_to_the_usual_reader(columns, tmp_
         ({"answer_id": [*TRIAL[:-1].tolist(), None]}, r"row 19: the answer identifier in 'answer_id' is empty"),
     ],
 )
-def test_a_bad_cell_beside_the_objects_is_an_error_that_names_the_row(columns, message, tmp_path):
+def test_an_invalid_cell_outside_the_objects_is_an_error_that_names_the_row(columns, message, tmp_path):
     with pytest.raises(ValueError, match=message):
         read_large(with_columns(tmp_path, **columns), Reading(), FEW_AT_A_TIME)
 
 
-def test_row_groups_that_were_read_are_not_kept(tmp_path):
+def test_row_groups_are_released_after_reading(tmp_path):
     cells = np.random.default_rng(0).integers(1 << 30, size=(400_000, 3), dtype=np.int32)
     parquet.write_table(table(cells), tmp_path / "a.parquet", row_group_size=20_000)  # of 0.3 MB
     before = pyarrow.total_allocated_bytes()
@@ -236,16 +236,16 @@ def test_an_empty_cell_is_an_error_that_names_the_row_as_usual(cells, empty, usu
             read(tmp_path / "a.parquet")
 
 
-def test_names_with_spaces_or_like_empty_cells_are_kept_as_usual(usual, tmp_path):
+def test_names_with_spaces_or_that_resemble_empty_cells_are_read_as_usual(usual, tmp_path):
     names = np.array(["bee", "bee ", "NA", "cat", "dog"])
     parquet.write_table(table(names[ROWS]), tmp_path / "a.parquet")
-    found = read_answers(tmp_path / "a.parquet", names=names)
-    same(found, usual(tmp_path / "a.parquet", names=names))
-    assert found.comparisons.names == tuple(names)
+    answers = read_answers(tmp_path / "a.parquet", names=names)
+    same(answers, usual(tmp_path / "a.parquet", names=names))
+    assert answers.comparisons.names == tuple(names)
 
 
 @pytest.mark.usefixtures("usual")
-def test_a_missing_file_is_called_missing(tmp_path):
+def test_a_missing_file_is_reported_as_missing(tmp_path):
     for name in ("a.npy", "a.parquet"):
         with pytest.raises(FileNotFoundError, match="there is no file"):
             read_answers(tmp_path / name)
@@ -262,8 +262,8 @@ def test_the_command_line_fits_a_large_file_and_reports_it(tmp_path, monkeypatch
     monkeypatch.setattr("closerthan.report.page.MOST_SHOWN", 500)
     data = ct.datasets.synthetic(20, 2, 2000, 10, seed=1)
     parquet.write_table(table(data.train.rows), "a.parquet", row_group_size=300)
-    done = CliRunner().invoke(app, ["fit", "a.parquet", "--loss", "ste", "--epochs", "3"])
-    assert done.exit_code == 0, done.output
-    assert "2,000 triplets" in done.output
-    assert "from a second fit" in done.output
+    result = CliRunner().invoke(app, ["fit", "a.parquet", "--loss", "ste", "--epochs", "3"])
+    assert result.exit_code == 0, result.output
+    assert "2,000 triplets" in result.output
+    assert "from a second fit" in result.output
     assert (tmp_path / "a-map" / "report.html").exists()

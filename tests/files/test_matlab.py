@@ -1,11 +1,11 @@
-"""closerthan.files: MATLAB files that are damaged, or that ask for other files."""
+"""MATLAB files that are damaged or refer to other files."""
 
 import numpy as np
 import pytest
 from scipy import io
 
 from closerthan.files import read_answers
-from closerthan.files.formats import second_process
+from closerthan.files.formats.second_process import read_arrays
 
 
 @pytest.fixture
@@ -14,9 +14,9 @@ def path(tmp_path):
     return tmp_path / "a.mat"
 
 
-def test_a_file_that_ends_the_reader_is_an_error_of_one_sentence(path):
+def test_a_file_that_crashes_the_reader_is_an_error_of_one_sentence(path):
     content = bytearray(path.read_bytes())
-    content[184] = 0  # the type of the numbers: SciPy 1.17 looks it up beyond the end of its table
+    content[184] = 0  # the type of the numbers, which SciPy 1.17 looks up beyond the end of a table
     path.write_bytes(content)
     with pytest.raises(ValueError, match=r"a\.mat cannot be read as a MATLAB file"):
         read_answers(path)
@@ -26,21 +26,19 @@ def test_a_file_that_ends_the_reader_is_an_error_of_one_sentence(path):
     "program",
     ["import os; os.abort()", """print('{"names": []}'); raise SystemExit(3)""", "print('half of a line')"],
 )
-def test_a_reader_that_dies_is_an_error_of_one_sentence(path, monkeypatch, program):
-    monkeypatch.setattr(second_process, "_PROGRAM", program)
+def test_a_reader_that_crashes_is_an_error_of_one_sentence(path, program):
     with pytest.raises(ValueError, match=r"a\.mat cannot be read as a MATLAB file: .* exited with code"):
-        read_answers(path)
+        read_arrays(path, "MATLAB", program=program)
 
 
-def test_a_reader_that_does_not_come_back_is_ended(path, monkeypatch):
-    monkeypatch.setattr(second_process, "_PROGRAM", "import threading; threading.Event().wait()")
-    monkeypatch.setattr(second_process, "_TIMEOUT", 0.2)
+def test_a_reader_that_does_not_finish_is_stopped(path):
+    endless = "import threading; threading.Event().wait()"
     with pytest.raises(ValueError, match=r"a\.mat cannot be read as a MATLAB file: reading it took longer"):
-        read_answers(path)
+        read_arrays(path, "MATLAB", program=endless, timeout=0.2)
 
 
 @pytest.mark.parametrize("program", ["", "/usr/bin/blender", "/no/such/python"])
-def test_where_no_python_can_be_started_the_file_is_read_here(path, monkeypatch, program):
+def test_the_file_is_read_in_this_process_if_no_python_can_be_started(path, monkeypatch, program):
     monkeypatch.setattr("sys.executable", program)
     assert read_answers(path).comparisons.rows.tolist() == [[0, 1, 2]]
 
@@ -53,7 +51,7 @@ def test_a_module_in_the_current_folder_is_not_imported_by_the_reader(path, monk
 
 
 @pytest.mark.parametrize("way", ["external storage", "external link", "soft link", "virtual", "behind a reference"])
-def test_no_other_file_is_read(tmp_path, way):
+def test_links_to_other_files_are_refused(tmp_path, way):
     h5py = pytest.importorskip("h5py")
     secret = tmp_path / "secret.h5"
     with h5py.File(secret, "w") as file:

@@ -1,4 +1,4 @@
-"""Packed text that unpacks to far more than answers do, and lines without end: refused before they fill the memory."""
+"""Compressed text of implausible size and endless lines are refused before they fill the memory."""
 
 import gzip
 import tracemalloc
@@ -23,7 +23,7 @@ def repeated(line, n_bytes):
 
 
 def bomb(line, n_megabytes):
-    """Many members of one megabyte each: gzip's own count of bytes is that of the last one."""
+    """Write many gzip members of one megabyte each; the size that gzip records is only that of the last member."""
     return gzip.compress(repeated(line, MEGABYTE), 6) * n_megabytes
 
 
@@ -38,7 +38,7 @@ def peak_while_refused(path, words):
 
 
 @pytest.mark.parametrize("kind", LINES)
-def test_packed_text_that_unpacks_to_far_more_than_its_size_takes_no_memory(tmp_path, kind):
+def test_text_with_an_implausible_decompressed_size_is_refused_without_using_memory(tmp_path, kind):
     path = tmp_path / f"a.{kind}.gz"
     path.write_bytes(bomb(LINES[kind], 150))
     assert path.stat().st_size < MEGABYTE
@@ -46,20 +46,20 @@ def test_packed_text_that_unpacks_to_far_more_than_its_size_takes_no_memory(tmp_
     assert peak < 32 * MEGABYTE
 
 
-def test_packed_commas_take_no_memory(tmp_path):
+def test_compressed_commas_are_refused_without_using_memory(tmp_path):
     path = tmp_path / "a.csv.gz"
     path.write_bytes(gzip.compress(b"," * MEGABYTE) * 300)
     assert path.stat().st_size < MEGABYTE / 2
     assert peak_while_refused(path, r"a\.csv\.gz.* more than 200 times its size") < 32 * MEGABYTE
 
 
-def test_a_packed_file_in_an_archive_is_counted_too(tmp_path):
+def test_the_limit_applies_to_a_gzipped_file_in_an_archive(tmp_path):
     with zipfile.ZipFile(tmp_path / "a.zip", "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("a.csv.gz", bomb(LINES["csv"], 150))
     assert peak_while_refused(tmp_path / "a.zip", r"a\.csv\.gz.* more than 200 times its size") < 32 * MEGABYTE
 
 
-def test_answers_that_pack_well_are_read(tmp_path):
+def test_answers_that_compress_well_are_read(tmp_path):
     rows = "anchor,near,far\n" + "a,b,c\n" * 50_000 + "b,c,a\n"
     path = tmp_path / "a.csv.gz"
     path.write_bytes(gzip.compress(rows.encode()))
@@ -67,7 +67,7 @@ def test_answers_that_pack_well_are_read(tmp_path):
     assert read_answers(path).summary.n_rows == 50_001
 
 
-def test_the_limit_is_by_size_and_by_ratio(tmp_path):
+def test_the_limit_depends_on_size_and_ratio(tmp_path):
     path = tmp_path / "a.csv.gz"
     path.write_bytes(bomb(LINES["csv"], 2))
     opening.check_decompressed_size(path)
@@ -86,7 +86,7 @@ def test_the_limit_is_by_size_and_by_ratio(tmp_path):
     ],
 )
 @pytest.mark.parametrize("is_first", [True, False])
-def test_a_line_without_end_is_an_error_that_names_it(tmp_path, kind, content, is_first):
+def test_an_endless_line_is_an_error_that_names_it(tmp_path, kind, content, is_first):
     path = tmp_path / f"a.{kind}"
     before = b"" if is_first else {"csv": b"1,2,3\n", "txt": b"1 2 3\n", "jsonl": b"{}\n"}[kind]
     path.write_bytes(before + content)

@@ -1,4 +1,4 @@
-"""closerthan.files: observations that psiz saved, in HDF5."""
+"""Observations saved by psiz as HDF5."""
 
 import numpy as np
 import pytest
@@ -22,8 +22,8 @@ TRIALS = {
 
 @pytest.fixture(autouse=True)
 def _read_here(monkeypatch):
-    """Starting a process takes longer than all the rest; that it is one, the tests of MATLAB files show."""
-    monkeypatch.setattr("closerthan.files.formats.second_process._is_interpreter", lambda _: False)
+    """Read files in this process, because starting another one takes longer than the rest of a test."""
+    monkeypatch.setattr("sys.executable", "")
 
 
 @pytest.fixture
@@ -38,7 +38,7 @@ def saved(tmp_path):
     return save
 
 
-def test_the_chosen_are_nearest_and_ranked_ones_in_their_order(saved):
+def test_chosen_objects_are_nearest_in_the_order_of_their_ranks(saved):
     answers = read_answers(saved())
     comparisons = answers.comparisons
     assert comparisons.rows.tolist() == [
@@ -54,12 +54,12 @@ def test_the_chosen_are_nearest_and_ranked_ones_in_their_order(saved):
     assert "they are 3 answers" in str(answers.summary)
 
 
-def test_a_file_is_read_in_a_process_of_its_own(saved, monkeypatch):
+def test_a_file_is_read_in_a_separate_process(saved, monkeypatch):
     monkeypatch.undo()
     assert len(read_answers(saved()).comparisons) == 11
 
 
-def test_what_psiz_fills_in_is_not_taken_for_data(saved):
+def test_default_values_of_psiz_are_not_read_as_data(saved):
     comparisons = read_answers(saved(agent_id=np.zeros(3, int), rt_ms=-np.ones(3))).comparisons
     assert (comparisons.people, comparisons.times) == (None, None)
     by_session = read_answers(saved(agent_id=None, session_id=np.array([0, 1, 1])))
@@ -76,7 +76,7 @@ DATASET = dict.fromkeys(TRIALS) | {
     "class_name": "TrialDataset",
     "psiz_version": "0.8.0",
     "content/class_name": "RankSimilarity",
-    # Two sequences of two trials; the last one fills up.
+    # Two sequences of two trials; the last trial is padding.
     "content/stimulus_set": np.array([[[1, 4, 2, 6, 3], [5, 1, 2, 3, 0]], [[3, 6, 1, 4, 5], [0, 0, 0, 0, 0]]]),
     "content/n_select": np.array([[2, 1], [1, 0]]),
     "outcome/class_name": "SparseCategorical",
@@ -86,7 +86,7 @@ DATASET = dict.fromkeys(TRIALS) | {
 }
 
 
-def test_the_outcome_of_a_trial_dataset_says_which_were_chosen(saved):
+def test_the_outcome_of_a_trial_dataset_determines_the_choice(saved):
     answers = read_answers(saved(**DATASET))
     called = [[int(answers.comparisons.names[one]) for one in row] for row in answers.comparisons.rows.tolist()]
     assert called == [
@@ -98,7 +98,7 @@ def test_the_outcome_of_a_trial_dataset_says_which_were_chosen(saved):
     assert answers.comparisons.people is None
     grouped = {**DATASET, "groups/participant": np.array([[[4], [4]], [[9], [0]]])}
     assert read_answers(saved(**grouped)).participants.tolist() == [4] * 7 + [9] * 3
-    unnamed = {**DATASET, "groups": np.zeros((2, 2, 1))}  # as older versions have them
+    unnamed = {**DATASET, "groups": np.zeros((2, 2, 1))}  # as in older versions
     assert len(read_answers(saved(**unnamed)).comparisons) == 10
 
 
@@ -113,7 +113,7 @@ def test_the_outcome_of_a_trial_dataset_says_which_were_chosen(saved):
         ({"content/stimulus_set": np.ones((2, 2))}, r"stimulus_set has shape \(2, 2\)"),
     ],
 )
-def test_a_trial_dataset_that_says_no_comparisons_is_an_error(saved, changed, problem):
+def test_a_trial_dataset_without_comparisons_is_an_error(saved, changed, problem):
     with pytest.raises(ValueError, match=problem):
         read_answers(saved(**DATASET | changed))
 
@@ -135,7 +135,7 @@ def test_other_content_is_an_error_of_one_sentence(saved, changed, problem):
         read_answers(saved(**changed))
 
 
-def test_a_dataset_that_was_never_written_asks_for_no_memory(tmp_path):
+def test_a_dataset_that_was_never_written_allocates_no_memory(tmp_path):
     for name in ("a.hdf5", "a.mat"):
         with h5py.File(tmp_path / name, "w") as file:
             file.create_dataset("stimulus_set", (1 << 33, 9), "i4", chunks=(1 << 10, 9))
@@ -143,20 +143,20 @@ def test_a_dataset_that_was_never_written_asks_for_no_memory(tmp_path):
             read_answers(tmp_path / name)
 
 
-def test_no_other_file_is_read(tmp_path, saved):
+def test_links_to_other_files_are_refused(tmp_path, saved):
     with h5py.File(tmp_path / "a.h5", "w") as file:
         file["stimulus_set"] = h5py.ExternalLink(str(saved()), "/stimulus_set")
     with pytest.raises(ValueError, match="other files are not read"):
         read_answers(tmp_path / "a.h5")
 
 
-def test_text_and_numbers_are_read_at_the_top_and_in_its_groups(tmp_path):
+def test_text_and_numbers_are_read_at_the_root_and_in_groups(tmp_path):
     with h5py.File(tmp_path / "a.h5", "w") as file:
         file["class_name"] = "RankObservations"
         file["words"] = ["ant", "bee"]
         file["group/inner"] = [1]
-    found = datasets(tmp_path / "a.h5")
-    assert {name: array.tolist() for name, array in found.items()} == {
+    arrays = datasets(tmp_path / "a.h5")
+    assert {name: array.tolist() for name, array in arrays.items()} == {
         "class_name": "RankObservations",
         "words": ["ant", "bee"],
         "group/inner": [1],

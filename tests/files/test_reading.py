@@ -1,4 +1,4 @@
-"""closerthan.files: reading answers."""
+"""Reading answers from files."""
 
 import gzip
 import json
@@ -11,10 +11,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 from paths import ROOT
+from rows_by_name import rows_by_name
 
 import closerthan as ct
 from closerthan.comparisons.column_names import ALIASES, NUMBERED
 from closerthan.files import read_answers, read_comparisons
+from closerthan.files.formats.arrow_text import Shape, read_with_arrow
 from closerthan.files.meaning.columns import KINDS
 from closerthan.files.meaning.interpretation import RULES
 from closerthan.files.meaning.numbering import number_objects
@@ -24,33 +26,6 @@ DATA = os.environ.get("CLOSERTHAN_DATA")
 needs_data = pytest.mark.skipif(DATA is None, reason="CLOSERTHAN_DATA does not point at the data")
 
 
-@pytest.fixture(params=["pyarrow", "standard library"])
-def reader(request, monkeypatch):
-    """Text is read by pyarrow, and without it."""
-    monkeypatch.setattr("closerthan.files.formats.text._LARGE", 0)
-    if request.param == "standard library":
-        monkeypatch.setitem(sys.modules, "pyarrow", None)
-    return request.param
-
-
-@pytest.fixture
-def written(tmp_path):
-    """A file with some text or bytes."""
-
-    def write(content: str | bytes, name: str = "answers.csv") -> Path:
-        path = tmp_path / name
-        path.write_bytes(content.encode() if isinstance(content, str) else content)
-        return path
-
-    return write
-
-
-def said(answers):
-    """The comparisons by name."""
-    comparisons = getattr(answers, "comparisons", answers)
-    return [tuple(comparisons.names[number] for number in row) for row in comparisons.rows.tolist()]
-
-
 # ---- text -----------------------------------------------------------------------------------------------------------
 
 FRUIT = [("apple", "pear", "plum"), ("plum", "pear", "apple"), ("pear", "plum", "apple")]
@@ -58,42 +33,39 @@ FRUIT = [("apple", "pear", "plum"), ("plum", "pear", "apple"), ("pear", "plum", 
 
 @pytest.mark.parametrize("delimiter", [",", ";", "\t", "|", " ", "   "])
 @pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
-@pytest.mark.usefixtures("reader")
-def test_any_usual_delimiter_and_line_end_is_understood(written, delimiter, end):
+def test_any_usual_delimiter_and_line_ending_is_detected(written, read_text, delimiter, end):
     lines = [delimiter.join(row) for row in [("anchor", "near", "far"), *FRUIT]]
-    answers = read_answers(written(end.join(lines), "answers.txt"))
-    assert said(answers) == FRUIT
+    answers = read_text(written(end.join(lines), "answers.txt"))
+    assert rows_by_name(answers) == FRUIT
     assert answers.summary.kind == "triplet"
     assert answers.summary.numbering == "names"
 
 
-@pytest.mark.usefixtures("reader")
-def test_a_byte_order_mark_quotes_commas_and_unicode_are_no_trouble(written):
+def test_a_byte_order_mark_quotes_commas_and_unicode_are_read(written, read_text):
     text = '\ufeffanchor,near,far\n"New York, NY","Zürich","5"" disk"\n東京,"New York, NY","two\nlines"\n'
-    answers = read_answers(written(text))
-    assert said(answers) == [
+    answers = read_text(written(text))
+    assert rows_by_name(answers) == [
         ("New York, NY", "Zürich", '5" disk'),
         ("東京", "New York, NY", "two\nlines"),
     ]
 
 
-@pytest.mark.usefixtures("reader")
-def test_a_gzipped_file_is_unpacked(written):
+def test_a_gzipped_file_is_unpacked(written, read_text):
     packed = gzip.compress(b"anchor,near,far\na,b,c\n")
-    assert said(read_answers(written(packed, "answers.csv.gz"))) == [("a", "b", "c")]
+    assert rows_by_name(read_text(written(packed, "answers.csv.gz"))) == [("a", "b", "c")]
 
 
-@pytest.mark.usefixtures("reader")
-def test_utf_16_as_spreadsheets_save_it_is_read(written):
-    assert said(read_answers(written("anchor\tnear\tfar\nä\tb\tc\n".encode("utf-16"), "a.txt"))) == [("ä", "b", "c")]
+def test_utf_16_as_spreadsheets_save_it_is_read(written, read_text):
+    assert rows_by_name(read_text(written("anchor\tnear\tfar\nä\tb\tc\n".encode("utf-16"), "a.txt"))) == [
+        ("ä", "b", "c")
+    ]
 
 
-@pytest.mark.usefixtures("reader")
-def test_bytes_that_are_not_utf_8_are_an_error_that_shows_the_line(written):
+def test_bytes_that_are_not_utf_8_are_an_error_that_quotes_the_line(written, read_text):
     path = written("anchor,near,far\na,b,c\nZürich,b,c\n".encode("latin-1"))
     with pytest.raises(ValueError, match=r"line 3 \('Zürich,b,c'\): it is not in utf-8.*encoding"):
-        read_answers(path)
-    assert said(read_answers(path, encoding="latin-1"))[1] == ("Zürich", "b", "c")
+        read_text(path)
+    assert rows_by_name(read_text(path, encoding="latin-1"))[1] == ("Zürich", "b", "c")
 
 
 def test_an_unknown_encoding_is_an_error(written):
@@ -101,45 +73,41 @@ def test_an_unknown_encoding_is_an_error(written):
         read_answers(written("anchor,near,far\na,b,c\n"), encoding="klingon")
 
 
-@pytest.mark.usefixtures("reader")
 @pytest.mark.parametrize("bad", ["a,b", "a,b,c,d"])
-def test_a_ragged_line_is_an_error_that_shows_it(written, bad):
+def test_a_line_with_too_few_or_too_many_columns_is_an_error_that_quotes_it(written, read_text, bad):
     path = written(f"anchor,near,far\na,b,c\n\n{bad}\na,c,b\n")
     with pytest.raises(ValueError, match=rf"line 4 \('{bad}'\): it has {bad.count(',') + 1} columns, but .* 3"):
-        read_answers(path)
+        read_text(path)
 
 
-@pytest.mark.usefixtures("reader")
-def test_a_quotation_mark_that_is_not_closed_is_an_error_that_shows_the_line(written):
+def test_an_unclosed_quotation_mark_is_an_error_that_quotes_the_line(written, read_text):
     with pytest.raises(ValueError, match=r"line 3 \('\"b,a,c'\).*quotation mark"):
-        read_answers(written('anchor,near,far\na,b,c\n"b,a,c\nc,a,b\n'))
+        read_text(written('anchor,near,far\na,b,c\n"b,a,c\nc,a,b\n'))
 
 
-@pytest.mark.usefixtures("reader")
-def test_a_quotation_mark_in_a_column_that_is_not_used_swallows_nothing(written, monkeypatch):
-    monkeypatch.setattr("closerthan.files.formats.text._SAMPLE", 40)
-    text = "anchor,near,far,remark\n" + "a,b,c,\n" * 20 + 'a,c,b,"oh\n' + "b,c,a,\n" * 20
-    with pytest.raises(ValueError, match=r"line 22 \('a,c,b,\"oh'\).*quotation mark"):
-        read_answers(written(text))
+def test_an_unclosed_quotation_mark_in_an_unused_column_is_an_error(written, read_text):
+    sample = "a,b,c,\n" * 10_000  # longer than the sample from which the format is detected
+    text = f'anchor,near,far,remark\n{sample}a,c,b,"oh\n' + "b,c,a,\n" * 20
+    with pytest.raises(ValueError, match=r"line 10002 \('a,c,b,\"oh'\).*quotation mark"):
+        read_text(written(text))
 
 
-def test_a_plain_large_file_is_read_by_pyarrow(written, monkeypatch):
+def test_pyarrow_reads_a_file_without_unusual_content(written):
     pytest.importorskip("pyarrow")
-    monkeypatch.setattr("closerthan.files.formats.text._LARGE", 0)
-    monkeypatch.setattr("closerthan.files.formats.text.TextTable._read_by_line", None)
-    assert said(read_answers(written('anchor,near,far,weight\na,"b",c,1\n\n'))) == [("a", "b", "c")]
+    path = written('anchor,near,far,weight\na,"b",c,1\n\n')
+    cells = read_with_arrow(Shape(path, ",", width=4, skipped=1), [0, 1, 2], [], [3])
+    assert [cells.labels[place].array().tolist() for place in range(3)] == [["a"], ["b"], ["c"]]
+    assert cells.numbers[3].tolist() == [1]
 
 
-@pytest.mark.usefixtures("reader")
-def test_spaces_around_cells_are_removed_and_that_is_said(written):
-    answers = read_answers(written("anchor, near, far\na, b, c\nb, a, c \n"))
-    assert said(answers) == [("a", "b", "c"), ("b", "a", "c")]
+def test_spaces_around_cells_are_removed_with_a_note(written, read_text):
+    answers = read_text(written("anchor, near, far\na, b, c\nb, a, c \n"))
+    assert rows_by_name(answers) == [("a", "b", "c"), ("b", "a", "c")]
     assert any("spaces around" in note for note in answers.summary.notes)
 
 
-@pytest.mark.usefixtures("reader")
-def test_remarks_at_the_top_are_passed_over_and_that_is_said(written):
-    answers = read_answers(written("# from the lab\n# 2020\n0 1 2\n2 1 0\n", "answers.txt"))
+def test_comments_at_the_top_are_skipped_with_a_note(written, read_text):
+    answers = read_text(written("# from the lab\n# 2020\n0 1 2\n2 1 0\n", "answers.txt"))
     assert answers.comparisons.rows.tolist() == [[0, 1, 2], [2, 1, 0]]
     assert any("2 lines with #" in note for note in answers.summary.notes)
 
@@ -150,16 +118,15 @@ def test_an_empty_file_is_an_error(written, content):
         read_answers(written(content))
 
 
-@pytest.mark.usefixtures("reader")
-def test_a_header_and_nothing_else_is_an_error(written):
+def test_a_file_with_only_a_header_is_an_error(written, read_text):
     with pytest.raises(ValueError, match=r"has a header line \('anchor,near,far'\) and nothing else"):
-        read_answers(written("anchor,near,far\n"))
+        read_text(written("anchor,near,far\n"))
 
 
-def test_a_wrong_delimiter_is_an_error_that_shows_the_line(written):
+def test_an_unknown_delimiter_is_an_error_that_quotes_the_line(written):
     with pytest.raises(ValueError, match=r"line 1 \('anchor/near/far'\): expected at least 3 columns"):
         read_answers(written("anchor/near/far\na/b/c\n"))
-    assert said(read_answers(written("anchor/near/far\na/b/c\n"), delimiter="/")) == [("a", "b", "c")]
+    assert rows_by_name(read_answers(written("anchor/near/far\na/b/c\n"), delimiter="/")) == [("a", "b", "c")]
 
 
 def test_a_folder_and_a_missing_file_are_errors(tmp_path):
@@ -169,7 +136,7 @@ def test_a_folder_and_a_missing_file_are_errors(tmp_path):
         read_answers(tmp_path / "none.csv")
 
 
-def test_a_binary_file_with_an_unknown_ending_is_an_error(written):
+def test_a_binary_file_with_an_unknown_suffix_is_an_error(written):
     with pytest.raises(ValueError, match="not a text file"):
         read_answers(written(b"\x00\x01\x02 \x00\n", "answers.bin"))
 
@@ -187,29 +154,29 @@ def test_a_damaged_gzip_file_is_an_error(written):
 # ---- header ---------------------------------------------------------------------------------------------------------
 
 
-def test_without_a_header_columns_are_taken_by_position_and_that_is_said(written):
+def test_columns_without_a_header_are_identified_by_position_with_a_note(written):
     answers = read_answers(written("0 1 2 3\n3 2 1 0\n", "answers.dat"))
     assert answers.summary.kind == "quadruplet"
     assert answers.comparisons.rows.tolist() == [[0, 1, 2, 3], [3, 2, 1, 0]]
     assert any("no header" in note for note in answers.summary.notes)
 
 
-def test_names_without_a_header_are_told_by_their_return_in_other_lines(written):
+def test_a_first_line_whose_names_recur_is_not_a_header(written):
     assert len(read_comparisons(written("x,y,z\ny,x,z\nz,y,x\n"))) == 3
 
 
-def test_a_header_that_returns_in_the_middle_is_an_error(written):
+def test_a_header_that_recurs_in_the_file_is_an_error(written):
     with pytest.raises(ValueError, match=r"line 1 .*it may be a header or an answer"):
         read_answers(written("anchor,near,far\na,b,c\nanchor,near,far\nb,a,c\n"))
 
 
-def test_a_first_line_that_may_be_either_is_an_error_and_can_be_said(written):
+def test_an_ambiguous_first_line_is_an_error_unless_header_is_passed(written):
     path = written("red,green,blue\ncyan,pink,teal\n")
     with pytest.raises(ValueError, match=r"line 1 .*header=True or header=False"):
         read_answers(path)
     assert len(read_comparisons(path, header=False)) == 2
     columns = {"anchor": "red", "near": "green", "far": "blue"}
-    assert said(read_comparisons(path, columns=columns)) == [("cyan", "pink", "teal")]
+    assert rows_by_name(read_comparisons(path, columns=columns)) == [("cyan", "pink", "teal")]
 
 
 # ---- columns --------------------------------------------------------------------------------------------------------
@@ -224,29 +191,29 @@ def test_a_first_line_that_may_be_either_is_an_error_and_can_be_said(written):
 )  # fmt: skip
 def test_triplet_columns_are_found_by_their_usual_names_in_any_order(written, header):
     a, n, f = header.split(",")
-    assert said(read_answers(written(f"{f},time,{a},{n}\nx,0.5,y,z\n"))) == [("y", "z", "x")]
+    assert rows_by_name(read_answers(written(f"{f},time,{a},{n}\nx,0.5,y,z\n"))) == [("y", "z", "x")]
 
 
 def test_left_right_and_winner_give_triplets(written):
     answers = read_answers(written("head,left,right,winner\na,b,c,b\na,b,c,c\n"))
-    assert said(answers) == [("a", "b", "c"), ("a", "c", "b")]
+    assert rows_by_name(answers) == [("a", "b", "c"), ("a", "c", "b")]
 
 
 @pytest.mark.parametrize("words", [("left", "right"), ("0", "1"), ("1", "2"), ("Left", "RIGHT")])
-def test_a_winner_may_be_a_side_or_a_place(written, words):
+def test_a_winner_may_be_a_side_or_a_position(written, words):
     text = f"head,left,right,winner\na,b,c,{words[0]}\na,b,c,{words[1]}\n"
-    assert said(read_answers(written(text))) == [("a", "b", "c"), ("a", "c", "b")]
+    assert rows_by_name(read_answers(written(text))) == [("a", "b", "c"), ("a", "c", "b")]
 
 
-def test_a_winner_that_was_not_shown_is_an_error_that_shows_the_line(written):
+def test_a_winner_that_was_not_shown_is_an_error_that_quotes_the_line(written):
     with pytest.raises(ValueError, match=r"line 3 \('a,b,c,d'\): the answer in 'winner' is 'd'; expected 'b', 'c'"):
         read_answers(written("head,left,right,winner\na,b,c,b\na,b,c,d\n"))
 
 
-def test_columns_named_by_the_user_win(written):
+def test_columns_chosen_by_the_user_take_precedence(written):
     text = "anchor,q,near,far\na,b,c,d\n"
     answers = read_answers(written(text), columns={"anchor": "q", "near": 0, "far": "far"})
-    assert said(answers) == [("b", "a", "d")]
+    assert rows_by_name(answers) == [("b", "a", "d")]
 
 
 @pytest.mark.parametrize(
@@ -280,11 +247,11 @@ def test_quadruplet_columns_of_both_conventions_mean_the_same(written):
 
 
 @pytest.mark.parametrize(("label", "first"), [("1", "b"), ("-1", "c"), ("true", "b"), ("False", "c")])
-def test_a_label_column_turns_a_comparison_round(written, label, first):
-    assert said(read_answers(written(f"anchor,near,far,y\na,b,c,{label}\n")))[0][1] == first
+def test_a_label_column_reverses_comparisons(written, label, first):
+    assert rows_by_name(read_answers(written(f"anchor,near,far,y\na,b,c,{label}\n")))[0][1] == first
 
 
-def test_a_label_that_is_not_one_is_an_error_that_shows_the_line(written):
+def test_an_invalid_label_is_an_error_that_quotes_the_line(written):
     with pytest.raises(ValueError, match=r"line 2 .*'y' is '7'; expected 1, -1, true or false"):
         read_answers(written("anchor,near,far,y\na,b,c,7\n"))
 
@@ -292,10 +259,10 @@ def test_a_label_that_is_not_one_is_an_error_that_shows_the_line(written):
 def test_weights_participants_and_test_rows_stay_with_their_answers(written):
     text = "anchor,near,far,weight,worker,split\na,b,c,0.5,w1,train\na,c,b,2,w2,test\nb,c,a,1,w3,train\n"
     answers = read_answers(written(text))
-    assert said(answers) == [("a", "b", "c"), ("b", "c", "a")]
+    assert rows_by_name(answers) == [("a", "b", "c"), ("b", "c", "a")]
     assert answers.comparisons.weights.tolist() == [0.5, 1.0]
     assert answers.participants.tolist() == ["w1", "w3"]
-    assert said(answers.test) == [("a", "c", "b")]
+    assert rows_by_name(answers.test) == [("a", "c", "b")]
     assert answers.test.weights.tolist() == [2.0]
     assert (answers.summary.n_test, answers.summary.n_participants) == (1, 3)
     assert len(read_comparisons(written(text))) == 3
@@ -303,7 +270,7 @@ def test_weights_participants_and_test_rows_stay_with_their_answers(written):
         read_comparisons(written(text), columns={"split": "split"})
 
 
-def test_objects_that_occur_only_in_test_rows_are_told_and_all_rows_for_test_are_an_error(written):
+def test_objects_only_in_test_rows_give_a_note_and_only_test_rows_are_an_error(written):
     answers = read_answers(written("anchor,near,far,split\na,b,c,train\na,d,e,test\n"))
     assert answers.comparisons.n_objects == answers.test.n_objects == 5
     assert any("2 objects occur only in answers marked as test" in note for note in answers.summary.notes)
@@ -319,7 +286,7 @@ def test_participants_are_numbers_only_if_nothing_is_lost(written, labels, expec
     assert read_answers(written(text)).participants.tolist() == expected
 
 
-def test_answers_of_nobody_are_told(written):
+def test_answers_without_a_participant_give_a_note(written):
     answers = read_answers(written("anchor,near,far,worker\na,b,c,w\nb,a,c,\n"))
     assert "1 rows do not say who gave the answer" in answers.summary.notes
 
@@ -327,10 +294,10 @@ def test_answers_of_nobody_are_told(written):
 @pytest.mark.parametrize(("name", "marks"), [("is_test", "01"), ("test", ["false", "true"]), ("is_train", "10")])
 def test_a_column_of_flags_can_mark_test_rows(written, name, marks):
     answers = read_answers(written(f"anchor,near,far,{name}\na,b,c,{marks[0]}\na,c,b,{marks[1]}\n"))
-    assert (said(answers), said(answers.test)) == ([("a", "b", "c")], [("a", "c", "b")])
+    assert (rows_by_name(answers), rows_by_name(answers.test)) == ([("a", "b", "c")], [("a", "c", "b")])
 
 
-def test_a_set_column_with_other_content_is_not_used_and_that_is_said(written):
+def test_a_set_column_with_other_content_is_ignored_with_a_note(written):
     path = written("anchor,near,far,set\na,b,c,birds\n")
     answers = read_answers(path)
     assert answers.test is None
@@ -339,13 +306,12 @@ def test_a_set_column_with_other_content_is_not_used_and_that_is_said(written):
         read_answers(path, columns={"split": "set"})
 
 
-@pytest.mark.usefixtures("reader")
 @pytest.mark.parametrize(
     ("weight", "problem"), [("x", "'x' in 'weight' is not a number"), ("-1", "the weight is -1"), ("inf", "is inf")]
 )
-def test_a_bad_weight_is_an_error_that_shows_the_line(written, weight, problem):
+def test_an_invalid_weight_is_an_error_that_quotes_the_line(written, read_text, weight, problem):
     with pytest.raises(ValueError, match=rf"line 3 \('a,c,b,{weight}'\): .*{problem}"):
-        read_answers(written(f"anchor,near,far,weight\na,b,c,1\na,c,b,{weight}\n"))
+        read_text(written(f"anchor,near,far,weight\na,b,c,1\na,c,b,{weight}\n"))
 
 
 # ---- questions ------------------------------------------------------------------------------------------------------
@@ -353,10 +319,10 @@ def test_a_bad_weight_is_an_error_that_shows_the_line(written, weight, problem):
 
 def test_odd_one_out_gives_two_triplets(written):
     answers = read_answers(written("item_1,item_2,item_3,odd\na,b,c,a\na,b,c,c\n"))
-    assert said(answers) == [("b", "c", "a"), ("c", "b", "a"), ("a", "b", "c"), ("b", "a", "c")]
+    assert rows_by_name(answers) == [("b", "c", "a"), ("c", "b", "a"), ("a", "b", "c"), ("b", "a", "c")]
 
 
-def test_odd_one_out_without_an_answer_column_takes_the_last_and_says_so(written):
+def test_the_last_item_is_the_odd_one_without_an_answer_column(written):
     answers = read_answers(written("0 1 2\n2 1 0\n", "things.txt"), kind="odd-one-out")
     assert answers.comparisons.rows.tolist() == [[0, 1, 2], [1, 0, 2], [2, 1, 0], [1, 2, 0]]
     assert any("the last item of each row" in note for note in answers.summary.notes)
@@ -364,7 +330,7 @@ def test_odd_one_out_without_an_answer_column_takes_the_last_and_says_so(written
 
 def test_most_central_gives_two_triplets(written):
     answers = read_answers(written("item1,item2,item3,most_central\na,b,c,b\n"))
-    assert said(answers) == [("a", "b", "c"), ("c", "b", "a")]
+    assert rows_by_name(answers) == [("a", "b", "c"), ("c", "b", "a")]
 
 
 def test_three_stimuli_and_a_selected_one_need_the_kind(written):
@@ -372,24 +338,24 @@ def test_three_stimuli_and_a_selected_one_need_the_kind(written):
     with pytest.raises(ValueError, match="pass kind= with one of: triplet, odd-one-out, most-central"):
         read_answers(path)
     odd = read_answers(path, kind="odd-one-out")
-    assert said(odd) == [("a", "b", "c"), ("b", "a", "c"), ("b", "c", "a"), ("c", "b", "a")]
+    assert rows_by_name(odd) == [("a", "b", "c"), ("b", "a", "c"), ("b", "c", "a"), ("c", "b", "a")]
     assert any("counted from 0" in note for note in odd.summary.notes)
-    assert said(read_answers(path, kind="most-central"))[:2] == [("a", "c", "b"), ("b", "c", "a")]
-    assert said(read_answers(path, kind="triplet", self_pairs="drop")) == [("a", "c", "b")]
+    assert rows_by_name(read_answers(path, kind="most-central"))[:2] == [("a", "c", "b"), ("b", "c", "a")]
+    assert rows_by_name(read_answers(path, kind="triplet", self_pairs="drop")) == [("a", "c", "b")]
 
 
-def test_places_that_may_be_counted_from_0_or_1_are_an_error(written):
+def test_positions_that_may_count_from_0_or_1_are_an_error(written):
     with pytest.raises(ValueError, match=r"line 2 .*is '1'; expected 'a', 'b', 'c'"):
         read_answers(written("stim_0,stim_1,stim_2,odd\na,b,c,1\n"))
 
 
-def test_answers_that_may_be_objects_or_places_are_objects_and_that_is_said(written):
+def test_answers_that_may_be_objects_or_positions_are_objects_with_a_note(written):
     answers = read_answers(written("item_1,item_2,item_3,odd\n1,2,3,1\n2,3,4,3\n"))
-    assert said(answers) == [("2", "3", "1"), ("3", "2", "1"), ("2", "4", "3"), ("4", "2", "3")]
+    assert rows_by_name(answers) == [("2", "3", "1"), ("3", "2", "1"), ("2", "4", "3"), ("4", "2", "3")]
     assert any("taken to be objects, but they could also be positions" in note for note in answers.summary.notes)
 
 
-def test_a_number_of_items_that_makes_no_sense_is_an_error(written):
+def test_a_wrong_number_of_items_is_an_error(written):
     with pytest.raises(ValueError, match="4 of them are items, but 3 are expected"):
         read_answers(written("item_1,item_2,item_3,item_4,central\na,b,c,d,a\n"))
     with pytest.raises(ValueError, match="2 of them are items, but 3 are expected"):
@@ -398,32 +364,32 @@ def test_a_number_of_items_that_makes_no_sense_is_an_error(written):
 
 def test_a_selected_column_can_name_a_column(written):
     answers = read_answers(written("stim_0,stim_1,stim_2,odd\na,b,c,stim_1\n"))
-    assert said(answers) == [("a", "c", "b"), ("c", "a", "b")]
+    assert rows_by_name(answers) == [("a", "c", "b"), ("c", "a", "b")]
 
 
 def test_a_ranking_gives_all_pairs_and_may_end_early(written):
     answers = read_answers(written("anchor,rank_1,rank_2,rank_3\na,b,c,d\nb,c,a,\n"))
     assert answers.summary.kind == "rank"
-    assert said(answers) == [("a", "b", "c"), ("a", "b", "d"), ("a", "c", "d"), ("b", "c", "a")]
+    assert rows_by_name(answers) == [("a", "b", "c"), ("a", "b", "d"), ("a", "c", "d"), ("b", "c", "a")]
 
 
-def test_the_nearest_of_these_are_nearer_than_each_of_the_others(written):
+def test_chosen_objects_are_nearer_than_all_others(written):
     lines = [
         {"anchor": "a", "shown": ["b", "c", "d", "e"], "chosen": ["c", "e"]},
         {"anchor": "b", "shown": ["a", "c"], "chosen": ["a"]},
     ]
     answers = read_answers(written("\n".join(map(json.dumps, lines)), "answers.jsonl"))
     assert answers.summary.kind == "nearest"
-    assert set(said(answers)) == {("a", near, far) for near in "ce" for far in "bd"} | {("b", "a", "c")}
-    assert len(said(answers)) == 5
+    assert set(rows_by_name(answers)) == {("a", near, far) for near in "ce" for far in "bd"} | {("b", "a", "c")}
+    assert len(rows_by_name(answers)) == 5
 
 
-def test_one_nearest_needs_no_number(written):
+def test_the_column_of_a_single_choice_needs_no_number(written):
     answers = read_answers(written("query,option_1,option_2,option_3,chosen\na,b,c,d,c\n"))
-    assert said(answers) == [("a", "c", "b"), ("a", "c", "d")]
+    assert rows_by_name(answers) == [("a", "c", "b"), ("a", "c", "d")]
 
 
-def test_a_chosen_place_without_an_object_is_an_error_that_shows_the_line(written):
+def test_a_chosen_position_without_an_object_is_an_error_that_quotes_the_line(written):
     text = "query,option_1,option_2,option_3,chosen\na,b,c,d,3\na,b,c,,3\n"
     with pytest.raises(ValueError, match=r"line 3 .*the answer in 'chosen' is '3'; expected 'b', 'c'"):
         read_answers(written(text))
@@ -438,24 +404,23 @@ def test_an_unknown_kind_is_an_error(written):
 
 
 @pytest.mark.parametrize("cell", ["", "NA", "NaN", "nan", "null"])
-@pytest.mark.usefixtures("reader")
-def test_an_empty_cell_is_an_error_that_shows_the_line_and_can_be_dropped(written, cell):
+def test_an_empty_cell_is_an_error_that_quotes_the_line_unless_dropped(written, read_text, cell):
     path = written(f"anchor,near,far,rt\na,b,c,\na,{cell},b,1\nb,a,c,2\n")
     with pytest.raises(ValueError, match=rf"line 3 \('a,{cell},b,1'\): a cell is empty.*missing=\"drop\""):
-        read_answers(path)
-    answers = read_answers(path, missing="drop")
-    assert said(answers) == [("a", "b", "c"), ("b", "a", "c")]
+        read_text(path)
+    answers = read_text(path, missing="drop")
+    assert rows_by_name(answers) == [("a", "b", "c"), ("b", "a", "c")]
     assert answers.summary.dropped == {"missing": 1}
     assert (answers.summary.n_rows, answers.summary.n_used) == (3, 2)
 
 
-def test_an_object_called_na_is_an_object_if_it_is_among_the_names(written):
+def test_na_is_an_object_if_it_is_among_the_names(written):
     answers = read_answers(written("anchor,near,far\nNA,b,c\n"), names=["NA", "b", "c"])
-    assert said(answers) == [("NA", "b", "c")]
+    assert rows_by_name(answers) == [("NA", "b", "c")]
 
 
 @pytest.mark.parametrize("row", ["a,a,b", "a,b,a", "a,b,b"])
-def test_an_object_compared_with_itself_is_an_error_and_can_be_dropped(written, row):
+def test_an_object_compared_with_itself_is_an_error_unless_dropped(written, row):
     path = written(f"anchor,near,far\na,b,c\n{row}\n")
     with pytest.raises(ValueError, match=rf"line 3 \('{row}'\): object '[ab]' is compared with itself.*self_pairs"):
         read_answers(path)
@@ -465,31 +430,31 @@ def test_an_object_compared_with_itself_is_an_error_and_can_be_dropped(written, 
 @pytest.mark.parametrize(
     "text", ["anchor,near,far,y\na,b,c,1\na,b,c,0\n", "head,left,right,winner\na,b,c,b\na,b,c,tie\n"]
 )
-def test_a_tie_is_an_error_and_can_be_dropped(written, text):
+def test_a_tie_is_an_error_unless_dropped(written, text):
     path = written(text)
     with pytest.raises(ValueError, match=r"line 3 .*tie.*ties=\"drop\""):
         read_answers(path)
     answers = read_answers(path, ties="drop")
     assert answers.summary.dropped == {"ties": 1}
-    assert said(answers) == [("a", "b", "c")]
+    assert rows_by_name(answers) == [("a", "b", "c")]
 
 
-def test_the_first_bad_line_is_shown_whatever_is_wrong_with_it(written):
+def test_the_first_invalid_line_is_quoted_whatever_the_problem(written):
     path = written("anchor,near,far\na,b,c\na,a,b\na,,b\n")
     with pytest.raises(ValueError, match="line 3 "):
         read_answers(path)
 
 
-def test_dropped_rows_take_their_weights_and_participants_with_them(written):
+def test_weights_and_participants_of_dropped_rows_are_dropped(written):
     path = written("anchor,near,far,weight,user\na,a,b,5,1\na,b,c,2,7\n")
     answers = read_answers(path, self_pairs="drop")
     assert (answers.comparisons.weights.tolist(), answers.participants.tolist()) == ([2.0], [7])
 
 
-def test_a_row_that_is_dropped_for_one_reason_is_no_error_for_another(written):
+def test_a_row_dropped_for_one_reason_is_not_an_error_for_another(written):
     text = "anchor,left,right,winner\na,b,c,b\na,,c,b\na,c,,tie\n"
     answers = read_answers(written(text), missing="drop")
-    assert (said(answers), answers.summary.dropped) == ([("a", "b", "c")], {"missing": 2})
+    assert (rows_by_name(answers), answers.summary.dropped) == ([("a", "b", "c")], {"missing": 2})
     text = "near_1,near_2,far_1,far_2\na,b,c,d\n,,a,b\n"
     assert read_answers(written(text), missing="drop").summary.dropped == {"missing": 1}
 
@@ -513,7 +478,7 @@ def test_repeated_and_contradictory_comparisons_are_counted(written):
 
 @pytest.mark.parametrize("n_objects", [10, 1_000_000, 3_000_000])
 @pytest.mark.filterwarnings("ignore:.*occur in no comparison:UserWarning")
-def test_counts_of_repeats_agree_with_plain_counting(n_objects):
+def test_counts_of_repeats_agree_with_a_simple_count(n_objects):
     rng = np.random.default_rng(0)
     small = np.array([rng.permutation(6)[:4] for _ in range(300)])
     spread = np.linspace(0, n_objects - 1, 6).astype(int)
@@ -546,14 +511,13 @@ def test_the_summary_reads_as_text(written):
         ("01 02 03\n", "names", ("01", "02", "03")),
     ],
 )
-@pytest.mark.usefixtures("reader")
-def test_the_numbering_is_found_and_said(written, rows, numbering, names):
-    answers = read_answers(written(rows, "answers.txt"))
+def test_the_numbering_is_detected_and_reported(written, read_text, rows, numbering, names):
+    answers = read_text(written(rows, "answers.txt"))
     assert (answers.summary.numbering, answers.comparisons.names) == (numbering, names)
     assert answers.summary.numbering_reason in str(answers.summary)
 
 
-def test_the_numbering_can_be_said(written):
+def test_the_numbering_can_be_passed(written):
     path = written("1 2 3\n", "answers.txt")
     with pytest.warns(UserWarning, match="1 of 4 objects occur in no comparison"):
         assert read_comparisons(path, numbering="0-based").rows.tolist() == [[1, 2, 3]]
@@ -564,11 +528,11 @@ def test_the_numbering_can_be_said(written):
         read_comparisons(written("0 1 2\n", "b.txt"), numbering="1-based")
 
 
-def test_given_names_decide_the_order_of_names_and_the_meaning_of_numbers(written):
+def test_names_determine_the_order_of_objects_and_the_meaning_of_numbers(written):
     names = ["c", "b", "a"]
     assert read_comparisons(written("anchor,near,far\na,b,c\n"), names=names).rows.tolist() == [[2, 1, 0]]
-    assert said(read_comparisons(written("1 2 3\n", "a.txt"), names=names)) == [("c", "b", "a")]
-    assert said(read_comparisons(written("0 1 2\n", "a.txt"), names=names)) == [("c", "b", "a")]
+    assert rows_by_name(read_comparisons(written("1 2 3\n", "a.txt"), names=names)) == [("c", "b", "a")]
+    assert rows_by_name(read_comparisons(written("0 1 2\n", "a.txt"), names=names)) == [("c", "b", "a")]
     assert read_comparisons(written("1 2 3\n", "a.txt"), names=["3", "2", "1"]).rows.tolist() == [[2, 1, 0]]
 
 
@@ -579,18 +543,18 @@ def test_given_names_decide_the_order_of_names_and_the_meaning_of_numbers(writte
         ("3,-1,2", "object -1 is negative"),
     ],
 )
-def test_a_label_that_does_not_fit_is_an_error_that_shows_the_line(written, row, problem):
+def test_an_inconsistent_label_is_an_error_that_quotes_the_line(written, row, problem):
     with pytest.raises(ValueError, match=rf"line 3 \('{row}'\): {problem}"):
         read_answers(written(f"anchor,near,far\n1,2,3\n{row}\n"))
 
 
-def test_a_decimal_number_is_no_object(tmp_path):
+def test_a_decimal_number_is_not_an_object(tmp_path):
     np.save(tmp_path / "a.npy", [[1.5, 2.5, 3.5]])
     with pytest.raises(ValueError, match=r"row 0 \(1\.5, 2\.5, 3\.5\): '1\.5' is not a whole number"):
         read_answers(tmp_path / "a.npy")
 
 
-def test_a_name_that_is_not_given_is_an_error_that_shows_the_line(written):
+def test_an_unknown_name_is_an_error_that_quotes_the_line(written):
     with pytest.raises(ValueError, match=r"line 3 \('a,b,d'\): 'd' is not among the 3 given names"):
         read_answers(written("anchor,near,far\na,b,c\na,b,d\n"), names=["a", "b", "c"])
 
@@ -599,7 +563,7 @@ def test_a_name_that_is_not_given_is_an_error_that_shows_the_line(written):
 
 
 def test_json_lines_of_lists_and_of_objects(written):
-    assert said(read_answers(written('["a", "b", "c"]\n["b", "a", "c"]\n', "a.jsonl")))[1] == ("b", "a", "c")
+    assert rows_by_name(read_answers(written('["a", "b", "c"]\n["b", "a", "c"]\n', "a.jsonl")))[1] == ("b", "a", "c")
     text = '{"anchor": 0, "near": 1, "far": 2, "weight": 0.5}\n\n{"far": 0, "near": 1, "anchor": 2, "weight": 1}\n'
     answers = read_answers(written(text, "b.jsonl"))
     assert answers.comparisons.rows.tolist() == [[0, 1, 2], [2, 1, 0]]
@@ -616,7 +580,7 @@ def test_json_lines_of_lists_and_of_objects(written):
         ('["a", "b", "c"]', "some lines are objects and some are lists"),
     ],
 )
-def test_a_bad_json_line_is_an_error_that_shows_it(written, bad, problem):
+def test_a_malformed_json_line_is_an_error_that_quotes_it(written, bad, problem):
     text = '{"anchor": "a", "near": "b", "far": "c"}\n' + bad + "\n"
     with pytest.raises(ValueError, match=rf"line 2 \('.*{problem}"):
         read_answers(written(text, "a.jsonl"))
@@ -641,7 +605,7 @@ def test_parquet_columns_of_any_type(tmp_path):
     with pytest.raises(ValueError, match=r"row 2 .*a cell is empty"):
         read_answers(path)
     answers = read_answers(path, missing="drop")
-    assert said(answers) == [("a", "b", "c"), ("b", "a", "c")]
+    assert rows_by_name(answers) == [("a", "b", "c"), ("b", "a", "c")]
     assert answers.comparisons.weights.tolist() == [1.0, 2.0]
 
 
@@ -665,7 +629,7 @@ def test_a_missing_library_is_an_error_that_says_how_to_install_it(tmp_path, mon
 def test_arrays_with_names_numbers_or_fields(tmp_path):
     path = tmp_path / "a.npy"
     np.save(path, np.array([["a", "b", "c"], ["b", "a", "c"]]))
-    assert said(read_answers(path)) == [("a", "b", "c"), ("b", "a", "c")]
+    assert rows_by_name(read_answers(path)) == [("a", "b", "c"), ("b", "a", "c")]
     np.save(path, np.array([[0.0, 1.0, 2.0], [2.0, np.nan, 1.0]]))
     assert read_answers(path, missing="drop").comparisons.rows.tolist() == [[0, 1, 2]]
     np.save(path, np.array([(2, 0, 1)], dtype=[("far", int), ("near", int), ("anchor", int)]))
@@ -692,12 +656,12 @@ def test_arrays_of_any_number_type_mean_the_same(tmp_path, dtype):
     rows = np.array([[0, 1, 2], [100, 2, 1]])
     np.save(tmp_path / "a.npy", rows.astype(dtype))
     answers = read_answers(tmp_path / "a.npy", numbering="names")
-    assert said(answers) == [("0", "1", "2"), ("100", "2", "1")]
+    assert rows_by_name(answers) == [("0", "1", "2"), ("100", "2", "1")]
 
 
 def test_numbers_far_apart_are_names_and_keep_all_digits(tmp_path):
     np.save(tmp_path / "a.npy", np.array([[2**62, 2**62 + 1, 5]]))
-    assert said(read_answers(tmp_path / "a.npy")) == [(str(2**62), str(2**62 + 1), "5")]
+    assert rows_by_name(read_answers(tmp_path / "a.npy")) == [(str(2**62), str(2**62 + 1), "5")]
 
 
 def test_a_transposed_table_is_an_error(tmp_path):
@@ -715,9 +679,9 @@ def test_matlab_version_5_numbers_and_cells(tmp_path):
     answers = read_answers(path)
     assert (answers.summary.numbering, answers.comparisons.rows.tolist()) == ("1-based", [[0, 1, 2], [2, 0, 1]])
     io.savemat(path, {"answers": np.array([["ant", "bee", "cat"]], dtype=object)})
-    assert said(read_answers(path)) == [("ant", "bee", "cat")]
+    assert rows_by_name(read_answers(path)) == [("ant", "bee", "cat")]
     io.savemat(path, {"triplets": [[1, 2, 3]], "names": np.array(["ant", "bee", "cat"], dtype=object)})
-    assert said(read_answers(path)) == [("ant", "bee", "cat")]
+    assert rows_by_name(read_answers(path)) == [("ant", "bee", "cat")]
 
 
 def test_matlab_version_7_3_numbers_and_cells(tmp_path):
@@ -732,11 +696,11 @@ def test_matlab_version_7_3_numbers_and_cells(tmp_path):
             text = file.create_dataset(f"#refs#/{column}{row}", data=np.array([[ord(c)] for c in name], dtype="u2"))
             text.attrs["MATLAB_class"] = np.bytes_("char")
             cells[column, row] = text.ref
-    assert said(read_answers(path)) == [("ant", "bee", "cät"), ("bee", "ant", "cät")]
+    assert rows_by_name(read_answers(path)) == [("ant", "bee", "cät"), ("bee", "ant", "cät")]
 
 
 @pytest.mark.parametrize("name", ["a.mat", "a.npz", "a.npy", "a.parquet"])
-def test_a_damaged_file_is_a_value_error(written, name):
+def test_a_damaged_file_raises_a_value_error(written, name):
     with pytest.raises(ValueError, match=r"cannot be read as|is not a Parquet file"):
         read_answers(written(b"this is something else entirely, 0123456789" * 20, name))
 
@@ -791,7 +755,7 @@ def test_the_music_answers_are_read():
     assert (summary.n_rows, summary.n_objects, summary.n_mentioned) == (9107, 412, 400)
     assert (summary.numbering, summary.kind) == ("1-based", "triplet")
     assert summary.n_used + summary.dropped["self_pairs"] == 9107
-    assert said(answers)[0] == ("3", "47", "206")
+    assert rows_by_name(answers)[0] == ("3", "47", "206")
 
 
 @needs_data
@@ -801,7 +765,7 @@ def test_the_cars_answers_are_read():
     assert (summary.kind, summary.n_rows, summary.n_objects) == ("most-central", 7097, 60)
     assert (summary.n_comparisons, summary.numbering) == (2 * 7097, "1-based")
     # The first line: 32 is the most central of 32, 16 and 30.
-    assert said(answers)[:2] == [("16", "32", "30"), ("30", "32", "16")]
+    assert rows_by_name(answers)[:2] == [("16", "32", "30"), ("30", "32", "16")]
 
 
 # ---- the page -------------------------------------------------------------------------------------------------------
@@ -841,7 +805,7 @@ def test_numbers_are_names_if_more_than_half_of_them_are_unused(labels, numberin
     assert number_objects(list(labels)).numbering == numbering
 
 
-def test_numbers_fit_in_32_bits_with_one_to_spare():
+def test_object_numbers_must_fit_in_32_bits():
     assert number_objects([str(2**31 - 2)], "0-based", n_objects=2**31 - 1).numbers.tolist() == [2**31 - 2]
     for label, first in ((2**31 - 1, "0-based"), (2**31, "1-based")):
         with pytest.raises(ValueError, match=f"object {label} is too large for a number"):
@@ -862,4 +826,4 @@ def test_an_object_that_is_chosen_twice_is_refused_or_dropped(written):
         read_answers(path)
     answers = read_answers(path, self_pairs="drop")
     assert dict(answers.summary.dropped) == {"self_pairs": 1}
-    assert sorted(said(answers)) == [("a", "b", "d"), ("a", "c", "d"), ("a", "d", "b"), ("a", "d", "c")]
+    assert sorted(rows_by_name(answers)) == [("a", "b", "d"), ("a", "c", "d"), ("a", "d", "b"), ("a", "d", "c")]

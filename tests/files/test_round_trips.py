@@ -1,4 +1,4 @@
-"""closerthan.files: what is written is what is read."""
+"""Files that are written and read back."""
 
 import numpy as np
 import pytest
@@ -14,19 +14,19 @@ pytestmark = pytest.mark.filterwarnings("ignore:.*occur in no comparison:UserWar
 quick = settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 NAMES = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=6)
-# What a text file keeps: see the error for the others.
+# Names that a text file preserves; the others are an error.
 PLAIN_NAMES = NAMES.map(str.strip).filter(lambda name: name not in MISSING and "\0" not in name)
 
 
 @pytest.fixture(autouse=True)
 def _read_matlab_files_here(monkeypatch):
-    """One process per example would take minutes."""
-    monkeypatch.setattr("closerthan.files.formats.second_process._is_interpreter", lambda _: False)
+    """Read MATLAB files in this process: one process per example would take minutes."""
+    monkeypatch.setattr("sys.executable", "")
 
 
 @st.composite
 def comparisons(draw, names):
-    """Any comparisons, of objects with names or without."""
+    """Draw comparisons of objects with or without names."""
     n_objects = draw(st.integers(4, 8))
     called = (
         draw(st.none() | st.lists(names, min_size=n_objects, max_size=n_objects, unique=True))
@@ -50,7 +50,7 @@ def comparisons(draw, names):
         seconds = st.lists(st.just(float("nan")) | st.floats(0, 1e6), min_size=len(rows), max_size=len(rows))
         side = st.lists(st.integers(-1, 1), min_size=len(rows), max_size=len(rows))
         times, sides = draw(st.none() | seconds), draw(st.none() | side)
-        # A column without a single time is one that nobody needs to keep.
+        # A column without any time is not written.
         times = None if times is None or np.isnan(times).all() else times
         sources["trials"] = ct.Trials(times, sides)
     make = ct.Comparisons.from_triplets if width == 3 else ct.Comparisons.from_quadruplets
@@ -67,12 +67,12 @@ def assert_same(one, other):
     assert (one.answers is None) == (other.answers is None)
     if one.answers is not None:
         assert one.answers.tolist() == other.answers.tolist()
-    assert said_by(one) == said_by(other)
+    assert names_of_people(one) == names_of_people(other)
     np.testing.assert_equal(one.times, other.times)
     np.testing.assert_equal(one.sides, other.sides)
 
 
-def said_by(comparisons):
+def names_of_people(comparisons):
     if comparisons.people is None:
         return None
     return [comparisons.person_names[person] for person in comparisons.people]
@@ -105,7 +105,7 @@ def test_text_gives_the_same_comparisons_back_once_the_objects_are_known(tmp_pat
 @pytest.mark.parametrize("form", [".npy", ".txt"])
 @quick
 @given(data=st.data())
-def test_numbers_alone_come_back(tmp_path, form, data):
+def test_numbers_without_names_are_read_back(tmp_path, form, data):
     written = data.draw(comparisons(None))
     path = tmp_path / f"answers{form}"
     write_comparisons(written, path)
@@ -113,14 +113,14 @@ def test_numbers_alone_come_back(tmp_path, form, data):
 
 
 @pytest.mark.parametrize("form", [".csv", ".tsv", ".jsonl"])
-def test_ordinary_names_need_no_help(tmp_path, form):
+def test_ordinary_names_are_read_back_without_options(tmp_path, form):
     written = ct.Comparisons.from_triplets([["Zürich", "New York, NY", 'a "b"'], ["a;b", "Zürich", "c\nd"]])
     write_comparisons(written, tmp_path / f"answers{form}")
     assert_same(read_comparisons(tmp_path / f"answers{form}"), written)
 
 
 @pytest.mark.parametrize("form", [".parquet", ".npz", ".mat"])
-def test_given_names_reorder_the_objects_that_a_file_names_itself(tmp_path, form):
+def test_names_passed_by_the_user_reorder_the_objects_of_a_file(tmp_path, form):
     written = ct.Comparisons.from_triplets([["a", "b", "c"]])
     write_comparisons(written, tmp_path / f"answers{form}")
     read = read_comparisons(tmp_path / f"answers{form}", names=["c", "b", "a"])
@@ -142,17 +142,17 @@ ANSWERS = {
 
 @pytest.mark.parametrize("form", [".csv", ".tsv", ".jsonl", ".csv.gz", ".parquet", ".npz", ".mat"])
 @pytest.mark.parametrize("kind", ANSWERS)
-def test_a_converted_file_is_as_honest_as_the_original(tmp_path, kind, form):
+def test_a_converted_file_keeps_answers_and_people(tmp_path, kind, form):
     (tmp_path / "answers.csv").write_text(ANSWERS[kind])
     original = ct.files.read_answers(tmp_path / "answers.csv")
     read = original.comparisons
     assert (read.n_answers, read.n_people, read.person_names) == (2, 2, ("ann", "bob"))
-    assert said_by(read) == sorted(said_by(read))
+    assert names_of_people(read) == sorted(names_of_people(read))
     if len(read) == 2:
         assert read.answers is None
     else:
         assert read.answers.tolist() == sorted(read.answers.tolist())
-        assert [said_by(read)[row] for row in np.unique(read.answers, return_index=True)[1]] == ["ann", "bob"]
+        assert [names_of_people(read)[row] for row in np.unique(read.answers, return_index=True)[1]] == ["ann", "bob"]
     write_comparisons(read, tmp_path / f"converted{form}")
     converted = ct.files.read_answers(tmp_path / f"converted{form}", names=read.names)
     assert_same(converted.comparisons, read)
@@ -160,7 +160,7 @@ def test_a_converted_file_is_as_honest_as_the_original(tmp_path, kind, form):
     assert ("they are 2 answers" in str(converted.summary)) == (len(read) > 2)
 
 
-def test_what_cannot_be_kept_is_not_dropped_silently(tmp_path):
+def test_information_that_cannot_be_written_is_an_error(tmp_path):
     odd = ct.Comparisons.from_triplets([[0, 1, 2], [1, 0, 2]], answers=[1, 1])
     by_someone = ct.Comparisons.from_triplets([[0, 1, 2], [1, 0, 2]], people=["a", "b"])
     nobody = ct.Comparisons.from_triplets([[0, 1, 2]], people=["NA"])
@@ -174,8 +174,8 @@ def test_what_cannot_be_kept_is_not_dropped_silently(tmp_path):
             write_comparisons(by_someone, tmp_path / f"a{form}")
 
 
-def test_an_answer_column_says_which_rows_are_one_answer(tmp_path):
-    """A column called answer is what somebody answered; numbers may start again for each participant."""
+def test_an_answer_column_groups_rows_into_answers(tmp_path):
+    """A column called answer holds the choice, and identifiers may restart for each participant."""
     file = tmp_path / "a.csv"
     file.write_text("anchor,near,far,answer,trial,worker\na,b,c,b,1,x\na,b,d,b,1,x\nb,a,c,a,1,y\nb,a,d,a,,y\n")
     assert ct.read_comparisons(file).answers is None
@@ -185,7 +185,7 @@ def test_an_answer_column_says_which_rows_are_one_answer(tmp_path):
     assert read.answers.tolist() == [0, 0, 1]
 
 
-def test_those_who_do_not_say_who_they_are_stay_together(tmp_path):
+def test_unnamed_people_are_read_as_one_person(tmp_path):
     (tmp_path / "a.csv").write_text("anchor,near,far,worker\na,b,c,NA\nb,a,c,10\nc,a,b,9\nc,b,a,\n")
     read = ct.files.read_answers(tmp_path / "a.csv")
     assert (read.comparisons.person_names, read.comparisons.people.tolist()) == (("", "9", "10"), [0, 2, 1, 0])
@@ -213,7 +213,7 @@ def test_matlab_files_count_from_1(tmp_path):
         (["a", "b", "c"], ".npz.gz", r"only text can be written as \.gz"),
     ],
 )
-def test_what_a_format_cannot_keep_is_an_error_and_leaves_no_file(tmp_path, names, form, problem):
+def test_content_that_a_format_cannot_preserve_is_an_error_and_leaves_no_file(tmp_path, names, form, problem):
     with pytest.raises(ValueError, match=problem):
         write_comparisons(ct.Comparisons.from_triplets([[0, 1, 2]], names=names), tmp_path / f"answers{form}")
     assert list(tmp_path.iterdir()) == []
@@ -227,7 +227,7 @@ POINTS = arrays(np.float64, st.tuples(st.integers(1, 5), st.integers(1, 3)), ele
 @pytest.mark.parametrize("form", [".csv", ".parquet", ".npz"])
 @quick
 @given(points=POINTS, data=st.data())
-def test_a_map_comes_back_to_the_last_digit(tmp_path, form, points, data):
+def test_a_map_is_read_back_exactly(tmp_path, form, points, data):
     unique = st.lists(NAMES.filter(lambda name: "\0" not in name), min_size=5, max_size=5, unique=True)
     names = data.draw(st.none() | unique.map(lambda names: tuple(names[: len(points)])))
     write_map(points, names, tmp_path / f"map{form}")
@@ -256,7 +256,7 @@ def test_a_map_is_read_from_a_saved_result(tmp_path):
         ("name,x1\n", "has no map"),
     ],
 )
-def test_a_bad_map_is_an_error_that_says_where(tmp_path, text, problem):
+def test_an_invalid_map_is_an_error_that_names_the_line(tmp_path, text, problem):
     (tmp_path / "map.csv").write_text(text)
     with pytest.raises(ValueError, match=problem):
         read_map(tmp_path / "map.csv")
@@ -273,13 +273,13 @@ def test_a_map_without_an_embedding_a_folder_and_a_missing_file_are_errors(tmp_p
 
 
 @pytest.mark.parametrize("name", ["map.csv", "map.parquet", "map.npz"])
-def test_a_map_in_place_of_answers_is_called_a_map(tmp_path, name):
+def test_a_map_instead_of_answers_is_reported_as_a_map(tmp_path, name):
     write_map([[0.5, 1.0], [2.0, 3.0]], ["ant", "bee"], tmp_path / name)
     with pytest.raises(ValueError, match=rf"{name} is a map; a file of answers is expected"):
         read_comparisons(tmp_path / name)
 
 
-def test_a_map_that_cannot_be_written_leaves_what_was_there(tmp_path):
+def test_a_failed_write_leaves_the_previous_map(tmp_path):
     path = tmp_path / "map.csv"
     write_map([[1.0]], None, path)
     before = path.read_bytes()

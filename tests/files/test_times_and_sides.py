@@ -1,4 +1,4 @@
-"""closerthan.files: who answered, how quickly, on which side, and on which line of the file."""
+"""Participants, response times, sides, and lines of the file."""
 
 import gzip
 
@@ -10,16 +10,6 @@ from closerthan.files import read_answers, read_comparisons, write_comparisons
 TEXT = "anchor,near,far,{}\na,b,c,{}\nb,a,c,{}\nc,b,a,{}\n"
 
 
-@pytest.fixture
-def written(tmp_path):
-    def write(content, name="answers.csv"):
-        path = tmp_path / name
-        path.write_bytes(content.encode() if isinstance(content, str) else content)
-        return path
-
-    return write
-
-
 # ---- who ------------------------------------------------------------------------------------------------------------
 
 
@@ -27,12 +17,12 @@ def written(tmp_path):
     "title",
     ["participant", "worker_id", "WorkerId", "subject", "Subject Nr", "rater", "puid", "PROLIFIC_PID", "participantId"],
 )
-def test_the_usual_names_of_participants_are_known(written, title):
+def test_the_usual_names_of_participants_are_recognised(written, title):
     answers = read_answers(written(TEXT.format(title, "w2", "w1", "w2")))
     assert answers.participants.tolist() == ["w2", "w1", "w2"]
 
 
-def test_of_two_columns_of_participants_the_better_name_counts(written):
+def test_the_preferred_name_decides_between_two_columns_of_participants(written):
     answers = read_answers(written("anchor,near,far,puid,participant\na,b,c,7,w1\nb,a,c,8,w2\n"))
     assert (answers.summary.columns["participant"], answers.summary.not_used) == ("participant", ("puid",))
 
@@ -44,8 +34,8 @@ def test_of_two_columns_of_participants_the_better_name_counts(written):
     ("title", "cells", "seconds"),
     [
         ("rt", ("850", "1200", "430"), [0.85, 1.2, 0.43]),
-        ("rt", ("85", "220", "43"), [0.085, 0.22, 0.043]),  # the median of answers given in a hurry
-        ("rt", ("25", "50", "49"), [25, 50, 49]),  # slow, but nobody answers in 49 ms
+        ("rt", ("85", "220", "43"), [0.085, 0.22, 0.043]),  # hurried answers
+        ("rt", ("25", "50", "49"), [25, 50, 49]),  # slow, but a median of 49 ms is impossible
         ("response_time", ("0.85", "1.2", "0.43"), [0.85, 1.2, 0.43]),
         ("reaction_time_ms", ("5", "12", "43"), [0.005, 0.012, 0.043]),
         ("RT_s", ("50", "120", "43"), [50, 120, 43]),
@@ -58,14 +48,14 @@ def test_times_are_seconds(written, title, cells, seconds):
     np.testing.assert_allclose(answers.comparisons.times, seconds, rtol=1e-15)
 
 
-def test_a_guessed_unit_is_said(written):
+def test_a_guessed_unit_gives_a_note(written):
     summary = read_answers(written(TEXT.format("rt", 850, 1200, 430))).summary
     assert "the times in 'rt' are taken to be milliseconds: their median is 850" in summary.notes
     assert "times        half of the answers took at most 0.85 s" in str(summary)
     assert not read_answers(written(TEXT.format("rt_ms", 850, 1200, 430))).summary.notes
 
 
-def test_a_unit_that_makes_times_implausible_is_not_believed(written):
+def test_an_implausible_unit_of_times_is_corrected(written):
     answers = read_answers(written(TEXT.format("rt_s", 2010, 2500, 1800)))
     assert answers.comparisons.times.tolist() == [2.01, 2.5, 1.8]
     (note,) = answers.summary.notes
@@ -75,27 +65,27 @@ def test_a_unit_that_makes_times_implausible_is_not_believed(written):
 @pytest.mark.parametrize(
     ("name", "cells"), [("rt_s", (75, 90, 120)), ("rt_ms", (400, 80, 90)), ("rt_ms", (60, 55, 70))]
 )
-def test_slow_and_quick_answers_keep_the_unit_that_the_name_says(written, name, cells):
+def test_plausible_times_keep_the_unit_in_the_column_name(written, name, cells):
     answers = read_answers(written(TEXT.format(name, *cells)))
     assert answers.comparisons.times.tolist() == [cell / (1000 if name == "rt_ms" else 1) for cell in cells]
     assert answers.summary.notes == ()
 
 
-def test_the_median_time_is_that_of_answers_and_not_of_comparisons(written):
-    # One slow answer makes ten comparisons, two quick ones make one each.
+def test_the_median_time_is_over_answers_and_not_over_comparisons(written):
+    # One slow answer gives ten comparisons, two quick answers give one each.
     text = "anchor,rank_1,rank_2,rank_3,rank_4,rank_5,rt_s\na,b,c,d,e,f,40\nb,a,c,,,,2\nc,a,b,,,,3\n"
     answers = read_answers(written(text))
     assert len(answers.comparisons) == 12
     assert answers.summary.median_time == 3
 
 
-def test_a_time_that_is_none_is_not_known(written):
+def test_an_invalid_time_is_missing(written):
     answers = read_answers(written(TEXT.format("rt", -1, 1200, "inf")))
     np.testing.assert_equal(answers.comparisons.times, [np.nan, 1.2, np.nan])
     assert any("2 times in 'rt' are negative or infinite" in note for note in answers.summary.notes)
 
 
-def test_a_column_without_times_is_used_only_if_asked_for(written):
+def test_a_column_without_times_is_an_error_only_if_chosen_explicitly(written):
     path = written(TEXT.format("latency", "quick", 1200, 430))
     answers = read_answers(path)
     assert (answers.comparisons.times, "time" in answers.summary.columns) == (None, False)
@@ -105,7 +95,7 @@ def test_a_column_without_times_is_used_only_if_asked_for(written):
     assert read_answers(written(TEXT.format("rt", "", "", ""))).comparisons.times is None
 
 
-def test_an_answer_that_makes_several_comparisons_repeats_its_time(written):
+def test_all_comparisons_of_an_answer_have_its_time(written):
     comparisons = read_comparisons(written("item_1,item_2,item_3,odd,rt_s\na,b,c,c,2\nd,e,f,d,3\n"))
     assert comparisons.times.tolist() == [2, 2, 3, 3]
 
@@ -118,7 +108,7 @@ def test_the_side_follows_from_left_right_and_winner(written):
     assert comparisons.sides.tolist() == [0, 1, 0]
 
 
-def test_the_side_follows_from_what_was_shown_beside_near_and_far(written):
+def test_the_side_follows_from_left_and_right_columns_next_to_near_and_far(written):
     text = (
         "head,winner,loser,Center,Left,Right,Answer\n"
         "0,1,2,ant,bee,cat,bee\n"
@@ -133,13 +123,13 @@ def test_the_side_follows_from_what_was_shown_beside_near_and_far(written):
     assert "sides        the near object was shown on the left in 66.7 %" in str(answers.summary)
 
 
-def test_columns_that_do_not_fit_the_answers_say_nothing_about_sides(written):
+def test_left_and_right_columns_that_contradict_the_answers_are_ignored(written):
     answers = read_answers(written("anchor,near,far,left,right\na,b,c,x,y\nb,a,c,y,x\n"))
     assert (answers.comparisons.sides, "side" in answers.summary.columns) == (None, False)
     assert any("'left', 'right' are not used" in note for note in answers.summary.notes)
 
 
-def test_a_column_may_say_the_side(written):
+def test_a_column_may_hold_the_side(written):
     assert read_comparisons(written(TEXT.format("side", "Left", "R", ""))).sides.tolist() == [0, 1, -1]
     path = written(TEXT.format("side", "left", "top", ""))
     answers = read_answers(path)
@@ -152,7 +142,6 @@ def test_a_column_may_say_the_side(written):
 # ---- on which line --------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("large", [0, 1 << 20], ids=["pyarrow", "standard library"])
 @pytest.mark.parametrize(
     ("text", "lines"),
     [
@@ -164,13 +153,13 @@ def test_a_column_may_say_the_side(written):
         ("anchor,near,far\ra,b,c\rb,a,c\r", [2, 3]),
     ],
 )
-def test_rows_know_their_lines(written, monkeypatch, large, text, lines):
-    monkeypatch.setattr("closerthan.files.formats.text._LARGE", large)
-    assert read_comparisons(written(text)).lines.tolist() == lines
-    assert read_comparisons(written(gzip.compress(text.encode()), "answers.csv.gz")).lines.tolist() == lines
+def test_rows_know_their_lines(written, read_text, text, lines):
+    assert read_text(written(text)).comparisons.lines.tolist() == lines
+    packed = written(gzip.compress(text.encode()), "answers.csv.gz")
+    assert read_text(packed).comparisons.lines.tolist() == lines
 
 
-def test_lines_follow_when_answers_are_dropped_or_make_several_comparisons(written):
+def test_lines_are_kept_when_answers_are_dropped_or_give_several_comparisons(written):
     text = "item_1,item_2,item_3,odd\na,b,c,c\na,a,c,c\nd,e,f,d\n"
     assert read_comparisons(written(text), self_pairs="drop").lines.tolist() == [2, 2, 4, 4]
 
@@ -182,7 +171,7 @@ def test_json_lines_have_lines_and_arrays_have_none(written, tmp_path):
     assert read_comparisons(tmp_path / "answers.npz").lines is None
 
 
-def test_train_and_test_rows_keep_what_is_theirs(written):
+def test_train_and_test_rows_keep_their_times_and_lines(written):
     text = "anchor,near,far,rt_s,split\na,b,c,1,train\na,c,b,2,test\nb,c,a,3,train\n"
     answers = read_answers(written(text))
     assert (answers.comparisons.times.tolist(), answers.comparisons.lines.tolist()) == ([1, 3], [2, 4])

@@ -348,7 +348,7 @@ class TestDevices:
         assert np.array_equal(*maps)
 
     def test_an_unknown_name_is_refused(self, noisy):
-        with pytest.raises(ValueError, match="unknown device 'tpu'; known are: cpu"):
+        with pytest.raises(ValueError, match="unknown device 'tpu'; choose from: cpu"):
             ct.embed(noisy.train, device="tpu")
 
     @pytest.mark.parametrize("device", [3, None, CPU])

@@ -50,7 +50,7 @@ def parts(sizes, weights=None):
 
 @pytest.mark.parametrize("sizes", [(300, 700), (0, 600, 0, 400), (1000,), (1, 998, 1)])
 def test_all_processes_visit_each_comparison_once_per_pass(sizes):
-    whole = Visits((ShuffledPass.drawn(np.random.default_rng(0), 1000),))
+    whole = Visits((ShuffledPass.draw(np.random.default_rng(0), 1000),))
     for part in parts(sizes):
         visited = np.concatenate([part.visits(whole[begin : begin + 7]).indices() for begin in range(0, 1000, 7)])
         assert np.array_equal(np.sort(visited), np.arange(part.size))
@@ -58,7 +58,7 @@ def test_all_processes_visit_each_comparison_once_per_pass(sizes):
 
 def test_each_pass_has_an_order_of_its_own():
     rng = np.random.default_rng(0)
-    first, second = (Visits((ShuffledPass.drawn(rng, 1000),)) for _ in range(2))
+    first, second = (Visits((ShuffledPass.draw(rng, 1000),)) for _ in range(2))
     part = parts((500, 500))[0]
     assert not np.array_equal(part.visits(first).indices(), part.visits(second).indices())
 
@@ -78,7 +78,7 @@ def test_a_batch_of_all_comparisons_is_divided_among_the_processes(sizes, weight
 
 def test_with_weights_a_part_is_visited_as_often_as_it_weighs():
     weights = np.repeat([1.0, 3.0], 500)
-    whole = Visits((ShuffledPass.drawn(np.random.default_rng(0), 1000),), weight_seed=1)
+    whole = Visits((ShuffledPass.draw(np.random.default_rng(0), 1000),), weight_seed=1)
     assert [len(part.visits(whole)) for part in parts((500, 500), weights)] == [250, 750]
 
 
@@ -87,7 +87,7 @@ def test_a_part_that_weighs_nothing_is_never_visited():
     places = np.linspace(0, 4.9, 20)
     assert len(first.own(places)) == 20
     assert len(last.own(places)) == 0
-    assert len(last.visits(Visits((ShuffledPass.drawn(np.random.default_rng(0), 5),), 0))) == 0
+    assert len(last.visits(Visits((ShuffledPass.draw(np.random.default_rng(0), 5),), 0))) == 0
 
 
 def test_a_process_alone_is_no_launch():
@@ -360,7 +360,7 @@ def test_processes_know_the_mean_squared_distance_of_the_pairs_that_all_of_them_
     # Steps are too short to matter, and from the second pass on there is one exchange per pass.
     walk = objective.polyak_walk(data.points, StepSchedule(1e-12, 1e-9, 4.0), 1000)
     for _ in range(2):
-        walk.take(Visits((ShuffledPass.drawn(np.random.default_rng(0), objective.n_terms),)))
+        walk.take(Visits((ShuffledPass.draw(np.random.default_rng(0), objective.n_terms),)))
     near, far = ct.metrics.distances(data.train, data.points)
     assert float(walk.state()["distance"]) == pytest.approx(np.mean([near**2, far**2]), rel=1e-5)
 

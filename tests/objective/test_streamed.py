@@ -36,7 +36,7 @@ def problem():
 
 @pytest.mark.parametrize("size", [1, 7, 100, 200])
 def test_a_pass_in_pieces_visits_each_row_once(size, rng):
-    blocks, whole = Blocks(100, size), ShuffledPass.drawn(rng, 100)
+    blocks, whole = Blocks(100, size), ShuffledPass.draw(rng, 100)
     visited = []
     for first in range(0, 100, 13):
         piece = Visits((replace(whole, first=first, size=min(13, 100 - first)),))
@@ -46,20 +46,20 @@ def test_a_pass_in_pieces_visits_each_row_once(size, rng):
 
 def test_the_next_block_is_announced(rng):
     blocks = Blocks(100, 9)
-    visits = list(blocks.by_block(Visits((ShuffledPass.drawn(rng, 100),))))
+    visits = list(blocks.by_block(Visits((ShuffledPass.draw(rng, 100),))))
     order = [each.block for each in visits]
     assert [each.next_block for each in visits] == [*order[1:], None]
     assert sorted(order) == list(range(12))
 
 
 def test_an_order_within_blocks_is_sent_to_a_device_once_for_all_of_a_size(rng):
-    by_block = Blocks(100, 9).by_block(Visits((ShuffledPass.drawn(rng, 100),)))
+    by_block = Blocks(100, 9).by_block(Visits((ShuffledPass.draw(rng, 100),)))
     assert len({id(visits.pieces[0].runs) for _, visits, _ in by_block}) == 2  # the last block is smaller
 
 
 def test_blocks_come_in_another_order_in_the_next_pass(rng):
     orders = [
-        [block for block, _, _ in Blocks(100, 5).by_block(Visits((ShuffledPass.drawn(rng, 100),)))] for _ in range(2)
+        [block for block, _, _ in Blocks(100, 5).by_block(Visits((ShuffledPass.draw(rng, 100),)))] for _ in range(2)
     ]
     assert orders[0] != orders[1]
 
@@ -118,7 +118,7 @@ def test_weights_come_with_their_rows(kind, where, rng, tmp_path):
 
 
 @pytest.mark.parametrize(
-    "draw", [lambda rng: ShuffledPass.drawn(rng, 470), lambda rng: UniformDraws(int(rng.integers(9999)), 470, 0, 470)]
+    "draw", [lambda rng: ShuffledPass.draw(rng, 470), lambda rng: UniformDraws(int(rng.integers(9999)), 470, 0, 470)]
 )
 def test_rows_are_visited_by_their_weights(draw, rng):
     answers = uneven(random_comparisons("triplets", rng, n_rows=470), rng)
@@ -169,7 +169,7 @@ def test_a_walk_is_the_walk_along_the_same_rows_in_memory(rng, tmp_path):
     answers = random_comparisons("triplets", rng, n_rows=470)
     x, loss, schedule = rng.standard_normal((12, 3)), LOSSES["ste"](), (0.1, 120.0, 4.0)
     mapped = Comparisons(on_a_file(answers.rows, tmp_path), 12)
-    order = Visits((ShuffledPass.drawn(rng, 470),))
+    order = Visits((ShuffledPass.draw(rng, 470),))
     with IN_BLOCKS.objective(mapped, loss) as blocks, CPU(n_threads=1).objective(answers, loss) as memory:
         walk, same = blocks.polyak_walk(x, schedule, 470), memory.polyak_walk(x, schedule, 470)
         walk.take(order)

@@ -55,7 +55,7 @@ def test_weights_come_with_their_rows(where, rng):
     weights[17:34] = 0.0  # of a whole block
     comparisons = random_comparisons("triplets", rng, n_rows=60).weighted(weights)
     answers = comparisons if where == "memory" else in_files(comparisons)
-    x, loss, order = rng.standard_normal((12, 3)), LOSSES["ste"](), Visits((ShuffledPass.drawn(rng, 60),), 3)
+    x, loss, order = rng.standard_normal((12, 3)), LOSSES["ste"](), Visits((ShuffledPass.draw(rng, 60),), 3)
     distances = []
     for device in (IN_BLOCKS, ON_CARD):
         with device.objective(answers, loss) as objective, CPU().objective(comparisons, loss) as memory:
@@ -77,7 +77,7 @@ def test_a_walk_visits_each_row_once(answers, rng):
         LOSSES["ste"](),
     )  # steps of length 0: distances reveal which rows were visited
     x = rng.standard_normal((12, 3))
-    order = Visits((ShuffledPass.drawn(rng, 60),))
+    order = Visits((ShuffledPass.draw(rng, 60),))
     distances = []
     for device in (IN_BLOCKS, ON_CARD):
         with device.objective(answers, loss) as objective:

@@ -286,6 +286,14 @@ def test_what_cannot_be_translated_names_its_line():
         triton_source(own(value), "value")
 
 
+def test_a_negated_condition_becomes_a_choice():
+    def value(self, near, far):
+        return 0.0 if not near > far else near - far
+
+    source = triton_source(own(value), "value")
+    assert source.splitlines()[-1].strip() == "return tl.where((near > far) == 0, 0.0, near - far)"
+
+
 def test_a_function_without_a_translation_is_named():
     def value(self, near, far):
         return math.lgamma(near) + far

@@ -153,8 +153,8 @@ def test_groups_on_a_map_come_with_how_often_objects_share_one(blobs):
         found = ct.cluster(result, 3, method=method, maps=maps)
         assert adjusted_rand_score(truth, found.labels) == 1.0
         same = truth[:, None] == truth
-        assert found.together[same].mean() > found.together[~same].mean() + 0.3
-        assert (np.diagonal(found.together) == 1).all()
+        assert found.co_membership[same].mean() > found.co_membership[~same].mean() + 0.3
+        assert (np.diagonal(found.co_membership) == 1).all()
 
 
 def test_the_largest_group_comes_first_and_has_the_first_colour():
@@ -174,7 +174,7 @@ def test_a_map_alone_shows_groups_but_not_how_certain_their_number_is(blobs):
     found = ct.cluster(at(points))
     assert adjusted_rand_score(truth, found.labels) == 1.0
     assert found.is_clear
-    assert "it is not known whether other answers would show as many" in repr(found)
+    assert "it is not known whether other answers would show the same number" in repr(found)
     assert sorted(found.silhouettes) == [*range(2, 9)]
 
 
@@ -234,7 +234,10 @@ def test_pictures_stand_beside_their_leaves(blobs):
         (lambda answers, _: ct.cluster(answers, 2, method="median"), "method is 'median'; it can be average"),
         (lambda answers, _: ct.cluster(answers, 99), "n_clusters is 99; there are 6 objects"),
         (lambda answers, _: ct.cluster(answers, 0), "n_clusters is 0"),
-        (lambda answers, _: ct.cluster(answers, 2, maps=[]), "maps are given beside answers"),
+        (
+            lambda answers, _: ct.cluster(answers, 2, maps=[]),
+            "but the first argument is answers",
+        ),
         (lambda answers, _: ct.cluster(answers, 2, method="ward"), "which needs a map"),
         (lambda _, result: ct.cluster(result, 2, method="comparisons"), "which is for answers"),
         (lambda *_: ct.cluster(at([[0.0, 1.0]])), "the map has one object"),
@@ -302,10 +305,10 @@ def test_the_command_finds_groups_on_a_lone_map_and_says_what_it_cannot_know(blo
     words = ["cluster", str(tmp_path / f"map.{ending}"), "--out", str(tmp_path / "groups.csv")]
     done = CliRunner().invoke(app, words)
     assert done.exit_code == 0, done.output
-    assert "it is not known whether other answers would show as many" in " ".join(done.stdout.split())
+    assert "it is not known whether other answers would show the same number" in " ".join(done.stdout.split())
     assert len((tmp_path / "groups.csv").read_text().splitlines()) == 22
     asked = CliRunner().invoke(app, [*words, "--groups", "2", "--force"])
-    assert "2 groups, as many as asked for" in asked.stdout
+    assert "2 groups, the number that was requested" in asked.stdout
 
 
 def test_a_fit_writes_groups_into_its_folder_and_its_report(blobs, tmp_path):

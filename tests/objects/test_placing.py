@@ -174,18 +174,18 @@ def result_of(points, **changes):
 @pytest.mark.parametrize(
     ("act", "message"),
     [
-        (lambda x: ct.place([[0, 1, 5]], x), 'not known; pass it, as in loss="ste"'),
+        (lambda x: ct.place([[0, 1, 5]], x), 'not known with which loss the map was fitted; pass it, as in loss="ste"'),
         (lambda x: ct.place([[0, 1, 2]], x, loss="ste"), "nothing to place"),
         (lambda x: ct.place([[0, 1, 6]], x, loss="ste"), "new object 5 occurs in no answer"),
         (lambda x: ct.place([["a", "b", "c"]], x, loss="ste"), "the map does not; use the map's numbers, from 0 to 4"),
         (lambda x: ct.place(result=x), "neither answers nor features"),
         (lambda x: ct.place([[0, 1, 5]], x, loss="stee"), "unknown loss 'stee'"),
-        (lambda x: ct.place(result=x, features=np.ones((5, 2))), "features of 5 objects; the map has 5"),
-        (lambda x: ct.place(result=x, features={"a": [1.0]}), "have no names"),
+        (lambda x: ct.place(result=x, features=np.ones((5, 2))), "features of 5 objects, but the map has 5"),
+        (lambda x: ct.place(result=x, features={"a": [1.0]}), "the objects of the map do not"),
         (lambda x: ct.place(result=result_of(x), features={"a": [1.0]}), "features of 'n0' are missing"),
         (
             lambda x: ct.place([[0, 5, 6]], x, features=np.ones((6, 2)), loss="ste"),
-            "about 2 new objects, features of 1",
+            "about 2 new objects, but there are features of 1",
         ),
         (lambda x: ct.place([[0, 1, 5]], 0 * x, loss="ste"), "in one place"),
     ],

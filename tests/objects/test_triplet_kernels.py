@@ -59,7 +59,10 @@ def test_an_object_without_answers_is_like_none():
 
 @pytest.mark.parametrize(
     ("rows", "kind", "message"),
-    [([[0, 1, 2]], "k3", "kind is 'k3'; it can be k1, k2, both"), ([[0, 1, 2, 3]], "k1", "these are quadruplets")],
+    [
+        ([[0, 1, 2]], "k3", "kind is 'k3'; it can be k1, k2, both"),
+        ([[0, 1, 2, 3]], "k1", "for quadruplets use"),
+    ],
 )
 def test_what_is_no_kernel_is_an_error(rows, kind, message):
     with pytest.raises(ValueError, match=message):

@@ -157,7 +157,7 @@ def test_a_gain_of_another_view_must_be_larger_than_chance():
     rng = np.random.default_rng(0)
     for number, is_clear in ((100, False), (10_000, True)):
         gain = rng.permutation(np.linspace(-1, 1, number)) + 0.1 * np.sqrt(1 / 3)
-        assert views_module._is_better(gain, np.zeros(number)) == is_clear
+        assert views_module.is_better(gain, np.zeros(number)) == is_clear
 
 
 @pytest.mark.parametrize("noise", ["none", "flip"])  # maps too sure of themselves; answers that no map explains

@@ -5,7 +5,7 @@ import dataclasses
 
 import numpy as np
 import pytest
-from conftest import interrupting
+from conftest import InterruptedPolyak
 from scipy import stats
 from typer.testing import CliRunner
 
@@ -440,9 +440,9 @@ def test_answers_that_are_all_the_same_are_judged_without_a_fault():
         ct.group_people(answers, **QUICK)
 
 
-def test_ctrl_c_keeps_the_rounds_that_are_done(monkeypatch):
-    interrupting(monkeypatch, after=12)  # two rounds of five folds, and two fits of the third
-    found = ct.assess_people(answered(careless=(3, 7, 8)), n_threads=1, **QUICK)
+def test_ctrl_c_keeps_the_rounds_that_are_done():
+    solver = InterruptedPolyak(after=12)  # two rounds of five folds, and two fits of the third
+    found = ct.assess_people(answered(careless=(3, 7, 8)), n_threads=1, solver=solver, **QUICK)
     assert (found.stopped_by, found.after) == ("interrupted", "2 of 6 rounds")
     assert {person.name for person in found.people if person.verdict == "careless"} == {"3", "7", "8"}
     assert (found.weights == 1).all()
@@ -450,10 +450,9 @@ def test_ctrl_c_keeps_the_rounds_that_are_done(monkeypatch):
     assert not any("weights change" in sentence for sentence in found.sentences)
 
 
-def test_ctrl_c_before_everybody_was_judged_is_raised(monkeypatch):
-    interrupting(monkeypatch, after=3)
+def test_ctrl_c_before_everybody_was_judged_is_raised():
     with pytest.raises(KeyboardInterrupt):
-        ct.assess_people(answered(), n_threads=1, **QUICK)
+        ct.assess_people(answered(), n_threads=1, solver=InterruptedPolyak(after=3), **QUICK)
 
 
 def test_the_end_of_the_time_keeps_the_rounds_that_are_done(monkeypatch):
@@ -472,6 +471,24 @@ def test_the_end_of_the_time_keeps_the_rounds_that_are_done(monkeypatch):
     found = ct.assess_people(answers, time_limit=60, **QUICK)
     assert (found.stopped_by, found.after) == ("time_limit", "1 of 6 rounds")
     assert "the time limit was reached after 1 of 6 rounds" in found.sentences[-1]
+
+
+@pytest.mark.parametrize("analyse", [ct.assess_people, ct.group_people, ct.learning_curve])
+def test_a_given_fit_is_not_repeated_and_changes_nothing(analyse):
+    answers = answered(6, 60, careless=(2,))
+    result = ct.embed(answers, loss="soe", seed=0)
+
+    def numbers(found):
+        return [value for name, value in sorted(vars(found).items()) if isinstance(value, float | np.ndarray)]
+
+    for one, other in zip(numbers(analyse(answers, result=result)), numbers(analyse(answers, **QUICK)), strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+def test_the_loss_of_a_given_fit_is_used():
+    answers = answered(6, 60)
+    result = ct.embed(answers, loss="ckl", seed=0)
+    assert type(ct.assess_people(answers, result=result, rounds=1).loss) is type(result.loss)
 
 
 def test_settings_of_a_single_fit_are_refused():
@@ -606,7 +623,7 @@ def test_the_time_limit_of_a_fit_covers_the_judging_of_people(file, tmp_path, mo
     result = run(*words, "--time-limit", "0.000002")
     assert result.exit_code == 2
     assert "the time limit was reached after 0 of" in result.output
-    monkeypatch.setattr(people, "assess_people", lambda *args, time_limit, **more: limits.append(time_limit) or 1 / 0)
+    monkeypatch.setattr(people, "assess_people", lambda *_, settings, **__: limits.append(settings.time_limit) or 1 / 0)
     limits = []
     run(*words, "--time-limit", "60")
     assert limits == [pytest.approx(30.0, abs=5.0)]

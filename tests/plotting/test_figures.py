@@ -396,6 +396,21 @@ def test_agreement_rises_with_the_margin_when_answers_are_noisy():
     assert agreement[-1] > 0.95
 
 
+def test_no_entry_of_a_legend_is_truncated(cities, replicates):
+    answers, result = cities
+    for figure in (
+        plotting.margin_figure(answers, result),
+        plotting.object_error_figure(answers, result),
+        plotting.ellipses_figure(replicates),
+        plotting.neighbours_figure(replicates),
+        plotting.calibration_figure(replicates),
+        plotting.dims_figure(dims_choice(0.48, 0.44, 0.44)),
+    ):
+        boxes = [ax.get_legend() for ax in figure.axes if ax.get_legend() is not None] + figure.legends
+        texts = [text.get_text() for box in boxes for text in box.get_texts()]
+        assert not [text for text in texts if text.endswith("…")]
+
+
 def test_agreement_is_weighted():
     """One bin: three of four comparisons agree with the map, of weight 1 each; the fourth has weight 3."""
     rows = [[0, 1, 2], [0, 1, 3], [1, 0, 3], [3, 0, 2]]
@@ -570,7 +585,7 @@ def test_the_matrix_of_people_states_how_many_it_shows_and_is_light_where_errors
         matrix = np.array([[0.0, 0.5, 0.5], [0.5, 0.0, 0.5], [0.5, 0.5, 0.0]])
         everybody = dict.fromkeys(map(str, range(n_people)), 0)
         return plotting.people_matrix_figure(
-            SimpleNamespace(n_groups=1, group=everybody, shown=("0", "1", "2"), matrix=matrix)
+            SimpleNamespace(n_groups=1, group=everybody, matrix_people=("0", "1", "2"), matrix=matrix)
         )
 
     ax = figure_of(7).axes[0]

@@ -8,7 +8,7 @@ import pytest
 from PIL import EpsImagePlugin, Image
 
 from closerthan.files.labels import find_pictures
-from closerthan.plotting.maps.thumbnails import FORMATS, check_pictures, thumbnail
+from closerthan.plotting.maps.thumbnails import FORMATS, check_pictures, thumbnail, thumbnail_box
 
 unix = pytest.mark.skipif(sys.platform == "win32", reason="as on Unix")
 
@@ -30,6 +30,12 @@ def test_no_other_decoder_is_used_whatever_the_extension(kind, tmp_path, monkeyp
     Image.new("RGB", (40, 20)).save(tmp_path / "3.png", format=kind)
     with pytest.raises(ValueError, match=r"3\.png is not an image that can be read .*use PNG, JPEG, GIF, WEBP or BMP"):
         thumbnail(tmp_path / "3.png", 10)
+
+
+@pytest.mark.parametrize(("pixels", "expected"), [(8, [8.0, 8.0]), (300, [40.0, 40.0])])
+def test_a_large_picture_is_scaled_down_and_a_small_one_is_not_enlarged(pixels, expected):
+    _, size = thumbnail_box(np.zeros((pixels, pixels, 3)), (0.0, 0.0), side=40.0, dpi=120.0)
+    assert size.tolist() == expected
 
 
 @unix

@@ -500,7 +500,7 @@ def test_the_command_runs_an_experiment_and_reports_its_verdicts(tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["table9"], "unknown experiment 'table9'; known are: figure1"),
+        (["table9"], "unknown experiment 'table9'; choose from: figure1"),
         (["figure3", "--features", "x.npz"], "features are for table2, not for figure3"),
         (["table2", "--features", "x.csv"], "features come in a .npz or .mat file"),
     ],

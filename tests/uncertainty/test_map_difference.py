@@ -5,7 +5,7 @@ import json
 
 import numpy as np
 import pytest
-from conftest import interrupting
+from conftest import InterruptedPolyak
 from paths import ROOT
 from typer.testing import CliRunner
 
@@ -106,20 +106,19 @@ def test_the_same_seed_gives_the_same_numbers():
     assert np.array_equal(first.aligned, again.aligned)
 
 
-def test_ctrl_c_keeps_what_is_done(monkeypatch):
+def test_ctrl_c_keeps_what_is_done():
     one, other = two_groups(0.0, each=20)
-    interrupting(monkeypatch, after=50)  # two fits a grouping: the real one and 24 random ones
-    found = ct.compare_maps(one, other, **{**QUICK, "n_permutations": 99})
+    solver = InterruptedPolyak(after=1 + 50)  # the first fit, then two for the real grouping and 24 random ones
+    found = ct.compare_maps(one, other, solver=solver, **{**QUICK, "n_permutations": 99})
     assert found.stopped_by == "interrupted"
     assert found.n_permutations == 24
     assert any("interrupted after 24 random groupings" in sentence for sentence in found.sentences)
 
 
-def test_ctrl_c_before_a_test_is_possible_is_raised(monkeypatch):
+def test_ctrl_c_before_a_test_is_possible_is_raised():
     one, other = two_groups(0.0, each=20)
-    interrupting(monkeypatch, after=10)
     with pytest.raises(KeyboardInterrupt):
-        ct.compare_maps(one, other, **QUICK)
+        ct.compare_maps(one, other, solver=InterruptedPolyak(after=1 + 10), **QUICK)
 
 
 @pytest.mark.parametrize(

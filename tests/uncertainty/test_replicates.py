@@ -4,7 +4,7 @@ import dataclasses
 
 import numpy as np
 import pytest
-from conftest import interrupting
+from conftest import InterruptedPolyak
 
 import closerthan as ct
 from closerthan.calibration import Calibration
@@ -104,15 +104,15 @@ def test_simulated_answers_are_lapses_as_often_as_the_committee_says(found):
     lapsing = Calibration(slope=5.0, lapse=0.2)
     committee = dataclasses.replace(found.committee, calibration=lapsing)
     expected = committee.probability(ANSWERS, found.result.loss)
-    drawn_with = resampling._probability_on_map(found.result, ANSWERS, committee)
+    drawn_with = resampling.probability_on_map(found.result, ANSWERS, committee)
     clear = expected > np.quantile(expected, 0.7)
     assert drawn_with.max() <= 0.9
     np.testing.assert_allclose(drawn_with[clear], expected[clear], atol=0.02)
 
 
-def test_without_all_parts_of_the_committee_replicates_predict(monkeypatch):
-    interrupting(monkeypatch, after=14)
-    found = ct.replicate(ANSWERS, n_replicates=10, loss="ste", seed=0, n_threads=1)
+def test_without_all_parts_of_the_committee_replicates_predict():
+    solver = InterruptedPolyak(after=1 + 14)  # the first fit, and 14 more
+    found = ct.replicate(ANSWERS, n_replicates=10, loss="ste", seed=0, n_threads=1, solver=solver)
     assert (len(found), len(found.committee.maps), found.calibration) == (10, 10, None)
 
 
@@ -153,15 +153,29 @@ def test_answers_about_other_objects_are_an_error(found):
         found.probability([[0, 1, 15]])
 
 
-def test_the_losses_race_once_and_replicates_use_the_winner(monkeypatch):
-    from closerthan.fit import loss_race
-
-    races = []
-    race = loss_race.race
-    monkeypatch.setattr(loss_race, "race", lambda *args: races.append(1) or race(*args))
+def test_the_losses_race_once_and_replicates_use_the_winner():
     found = ct.replicate(ANSWERS, n_replicates=3, seed=0)
-    assert len(races) == 1
     assert found.result.loss_name == found.result.candidates[0].loss
+    again = ct.replicate(ANSWERS, n_replicates=3, seed=0, result=found.result)
+    assert (again.maps == found.maps).all()
+
+
+def test_a_given_fit_is_used_and_its_settings_are_those_of_the_replicates(found):
+    again = ct.replicate(ANSWERS, n_replicates=30, result=found.result)
+    assert again.result is found.result
+    assert (again.maps == found.maps).all()
+
+
+@pytest.mark.parametrize("settings", [None, ct.settings.Settings(loss="ste", epochs=20)])
+def test_settings_and_options_say_the_same(settings):
+    one = ct.replicate(ANSWERS, n_replicates=3, settings=ct.settings.Settings(loss="ste", epochs=20))
+    other = ct.replicate(ANSWERS, n_replicates=3, settings=settings, loss="ste", epochs=20)
+    assert (one.maps == other.maps).all()
+
+
+def test_a_fit_in_other_dimensions_is_refused(found):
+    with pytest.raises(ValueError, match="n_dims is 3, but the map of result has 2 dimensions; leave n_dims out"):
+        ct.replicate(ANSWERS, 3, result=found.result)
 
 
 def test_early_stopping_holds_nothing_out_of_a_replicate():
@@ -169,19 +183,18 @@ def test_early_stopping_holds_nothing_out_of_a_replicate():
     assert len(found) == 3
 
 
-def test_ctrl_c_keeps_the_replicates_that_are_done(monkeypatch, found):
-    interrupting(monkeypatch, after=12)
-    kept = ct.replicate(ANSWERS, n_replicates=30, loss="ste", seed=0, n_threads=1)
+def test_ctrl_c_keeps_the_replicates_that_are_done(found):
+    solver = InterruptedPolyak(after=1 + 12)
+    kept = ct.replicate(ANSWERS, n_replicates=30, loss="ste", seed=0, n_threads=1, solver=solver)
     assert kept.interrupted
     assert len(kept) == 12
     shapes = [procrustes(x, y, scaling=False).distance for x, y in zip(kept.maps, found.maps, strict=False)]
     np.testing.assert_allclose(shapes, 0, atol=1e-12)
 
 
-def test_ctrl_c_before_there_are_two_replicates_is_raised(monkeypatch):
-    interrupting(monkeypatch, after=1)
+def test_ctrl_c_before_there_are_two_replicates_is_raised():
     with pytest.raises(KeyboardInterrupt):
-        ct.replicate(ANSWERS, n_replicates=30, loss="ste", seed=0, n_threads=1)
+        ct.replicate(ANSWERS, n_replicates=30, loss="ste", n_threads=1, solver=InterruptedPolyak(after=1 + 1))
 
 
 def test_what_is_saved_comes_back(found, tmp_path):
@@ -353,9 +366,9 @@ def test_a_calibration_without_errors_to_learn_from_changes_little():
     assert curve.probability(np.array([1.0]), 25)[0] > 0.95
 
 
-def test_ctrl_c_during_the_simulated_studies_keeps_the_replicates_uncalibrated(monkeypatch):
-    interrupting(monkeypatch, after=1 + 10 + 10 * resampling.MAPS_PER_FOLD + 5)
-    found = ct.replicate(ANSWERS, n_replicates=10, loss="ste", seed=0, n_threads=1)
+def test_ctrl_c_during_the_simulated_studies_keeps_the_replicates_uncalibrated():
+    solver = InterruptedPolyak(after=1 + 10 + 10 * resampling.MAPS_PER_FOLD + 5)
+    found = ct.replicate(ANSWERS, n_replicates=10, loss="ste", seed=0, n_threads=1, solver=solver)
     assert (len(found), found.simulated, found.interrupted) == (10, None, True)
     assert found.cut == "interrupted before all probabilities were calibrated"
     np.testing.assert_array_equal(found.neighbour_probability(1), neighbour_probability(found.maps, 1))

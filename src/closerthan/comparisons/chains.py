@@ -19,7 +19,7 @@ __all__ = ["Chains", "find_chains"]
 
 # Set by judgement, not tuned.
 MOST_ROWS = 200_000  # rows of a longer file that are searched first; the rest only if they have chains
-MOST_EXAMINED = 20_000  # answers (those of the first people) by which chains are detected
+MOST_EXAMINED = 20_000  # answers, of the first people, that are examined to detect chains
 ORDERS = 10  # random orders of the answers to compare with
 EXCESS = 0.1  # fraction of linked neighbours, beyond that in random orders, above which answers count as chained
 STANDARD_ERRORS = 5.0  # the excess must also be this many of its standard errors
@@ -64,8 +64,8 @@ class Chains:
 def find_chains(answers: Comparisons) -> Chains | None:
     """Return the chains of neighbouring answers; None if neighbours share no more objects than by chance.
 
-    Rows must be in the order in which the questions were asked; None is returned for rows sorted by an object, whose
-    order is lost.
+    Rows must be in the order in which the questions were asked. None is also returned for rows sorted by an object,
+    since the original order is then lost.
 
     Examples
     --------
@@ -81,22 +81,22 @@ def find_chains(answers: Comparisons) -> Chains | None:
         if find_chains(beginning) is None:
             return None
     people = np.zeros(len(answers), np.int32) if answers.people is None else answers.people
-    number = np.arange(len(answers)) if answers.answers is None else answers.answers
-    _, first_row = np.unique(number, return_index=True)
+    answer = np.arange(len(answers)) if answers.answers is None else answers.answers
+    _, first_row = np.unique(answer, return_index=True)
     first_row = first_row[np.lexsort((first_row, people[first_row]))]
-    place = np.zeros(int(number.max()) + 1, np.int64)
-    place[number[first_row]] = np.arange(len(first_row))
-    place = place[number]  # position of each row's answer in that order
+    place = np.zeros(int(answer.max()) + 1, np.int64)
+    place[answer[first_row]] = np.arange(len(first_row))
+    place = place[answer]  # position of each row's answer in that order
     n_first = min(len(first_row), MOST_EXAMINED)
-    person, some = people[first_row], place < n_first
+    person, is_examined = people[first_row], place < n_first
     if _are_sorted(answers.rows[first_row[:n_first]], person[:n_first]):
         return None
 
     def fraction(order: NDArray[np.int64]) -> tuple[float, int]:
-        linked, same = _links(answers.rows[some], order[place[some]], answers.n_objects, person[:n_first])
-        neighbours = (person[1:n_first] == person[: n_first - 1]) & ~same
-        number = int(np.count_nonzero(neighbours))
-        return int(np.count_nonzero(linked & ~same)) / max(number, 1), number
+        examined = answers.rows[is_examined], order[place[is_examined]]
+        linked, same = _links(*examined, answers.n_objects, person[:n_first])
+        n_neighbours = int(np.count_nonzero((person[1:n_first] == person[: n_first - 1]) & ~same))
+        return int(np.count_nonzero(linked & ~same)) / max(n_neighbours, 1), n_neighbours
 
     observed, n_neighbours = fraction(np.arange(n_first))
     if observed <= EXCESS or not n_neighbours:
@@ -122,9 +122,10 @@ def _links(
     pairs = np.unique(place[:, None] * n_objects + rows)  # each pair of an answer and one of its objects
     answer = pairs // n_objects
     size = np.bincount(answer, minlength=len(person))
-    again = np.searchsorted(pairs, pairs + n_objects)
-    again[again == len(pairs)] = 0
-    shared = np.bincount(answer[pairs[again] == pairs + n_objects], minlength=len(person))[:-1]
+    in_next = pairs + n_objects  # the same object in the next answer
+    index = np.searchsorted(pairs, in_next)
+    index[index == len(pairs)] = 0
+    shared = np.bincount(answer[pairs[index] == in_next], minlength=len(person))[:-1]
     one_person = person[1:] == person[:-1]
     linked = one_person & (2 * shared >= np.minimum(size[1:], size[:-1]))
     return linked, one_person & (shared == size[1:]) & (shared == size[:-1])

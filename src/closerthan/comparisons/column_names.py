@@ -5,7 +5,9 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-__all__ = ["ALIASES", "NUMBERED", "SECONDS", "TITLES", "fits", "known", "number_in", "order_by_name", "plain"]
+from closerthan.wording import first_few
+
+__all__ = ["ALIASES", "NUMBERED", "SECONDS", "TITLES", "fits", "is_usual_name", "number_in", "order_by_name", "plain"]
 
 ALIASES: Mapping[str, tuple[str, ...]] = {
     "anchor": (
@@ -30,7 +32,7 @@ ALIASES: Mapping[str, tuple[str, ...]] = {
         "observer", "respondent", "puid", "prolific_pid", "prolific", "mturk", "workerid", "participantid", "subjectid",
         "userid",
     ),
-    # The name that closerthan writes; the usual names of blocks are used only if answers turn out to be chained.
+    # The name that closerthan writes. Other names of blocks are considered only if answers turn out to be chained.
     "block": ("split_block",),
     # Not "answer", which usually holds what was chosen.
     "answer": ("answer_id", "answer_number", "answer_no"),
@@ -79,12 +81,12 @@ def plain(name: str) -> str:
     return re.sub(r"(?<=[a-z])(?=\d+$)", "_", words)
 
 
-def known(name: str) -> bool:
+def is_usual_name(name: str) -> bool:
     """Return whether this is the usual name of a column of some role.
 
     Examples
     --------
-    >>> known("Anchor"), known("stim_0"), known("apple")
+    >>> is_usual_name("Anchor"), is_usual_name("stim_0"), is_usual_name("apple")
     (True, True, False)
     """
     title = plain(name)
@@ -102,7 +104,7 @@ TITLES: Mapping[str, Mapping[str, int]] = {
     for role, aliases in ALIASES.items()
 }
 """Rank of each usual name of a role; 0 is the best."""
-# The column of a single choice has no number.
+# A column that holds a single choice has no number in its name.
 _ALL_TITLES = {*NUMBERED["chosen"], *(title for titles in TITLES.values() for title in titles)}
 
 
@@ -134,9 +136,9 @@ _NO_NAME = re.compile(r"column_\d+|\d+")  # names that libraries give to unnamed
 
 
 def order_by_name(data: Any) -> list[int] | None:
-    """Return the order in which the columns of a DataFrame, by their names, are a triplet or quadruplet.
+    """Return the order that arranges the named columns of a DataFrame as triplets or quadruplets.
 
-    None is returned for data without column names, whose columns are taken as they are.
+    None is returned for data without column names, whose columns keep their order.
 
     Examples
     --------
@@ -155,13 +157,13 @@ def order_by_name(data: Any) -> list[int] | None:
             if len(names) == len(roles):
                 return order
             raise ValueError(
-                f"the table has the columns {_listed(names)}; closerthan.read_comparisons(table) knows what to do with "
-                f"all of them, or pass {', '.join(repr(names[place]) for place in order)} alone"
+                f"the table has the columns {_quoted(names)}; read all of them by closerthan.read_comparisons(table), "
+                f"or pass only {', '.join(repr(names[place]) for place in order)}"
             )
     raise ValueError(
-        f"the table has the columns {_listed(names)}, which are not understood; name them anchor, near, far "
+        f"the table has the columns {_quoted(names)}, which are not understood; name them anchor, near, far "
         "(or near_1, near_2, far_1, far_2), in any order; or pass table.to_numpy() to take them by their position; "
-        "closerthan.read_comparisons(table) understands other questions too"
+        "closerthan.read_comparisons(table) also reads answers to other kinds of questions"
     )
 
 
@@ -175,6 +177,5 @@ def names_of(data: Any) -> list[str] | None:
     return None if unnamed else [str(name) for name in names]
 
 
-def _listed(names: Sequence[str]) -> str:
-    text = ", ".join(repr(name) for name in names[:20])
-    return text + ", ..." * (len(names) > 20)
+def _quoted(names: Sequence[str]) -> str:
+    return first_few([repr(name) for name in names], 20)

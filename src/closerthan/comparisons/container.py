@@ -9,7 +9,6 @@ it and in which block of dependent trials.
 """
 
 import dataclasses
-import html
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Literal
@@ -20,7 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 from closerthan.arrays import frozen
 from closerthan.checks import checked, whole
 from closerthan.comparisons.grouping import AUTO, check_by, groups, split_unit
-from closerthan.comparisons.on_disk import array_bytes, count_numbers, surveyed, weighed
+from closerthan.comparisons.on_disk import array_bytes, count_numbers, survey_rows, weight_summary
 from closerthan.comparisons.parsing import (
     CHUNK,
     MEANING,
@@ -35,7 +34,7 @@ from closerthan.comparisons.parsing import (
 )
 from closerthan.comparisons.splitting import draw_groups, number_of_units
 from closerthan.comparisons.trials import Trials
-from closerthan.wording import counted
+from closerthan.wording import counted, html_table
 
 __all__ = ["COLUMNS", "NO_WEIGHT", "Comparisons"]
 
@@ -154,8 +153,8 @@ class Comparisons:
         >>> answers.n_answers, answers.n_people
         (2, 2)
         """
-        beside = RowColumns(y, weights, answers, blocks, people, trials)
-        return cls._checked(triplets, 3, n_objects, names, beside, Rules(ties, self_pairs, unmentioned))
+        columns = RowColumns(y, weights, answers, blocks, people, trials)
+        return cls._checked(triplets, 3, n_objects, names, columns, Rules(ties, self_pairs, unmentioned))
 
     @classmethod
     @checked
@@ -184,8 +183,8 @@ class Comparisons:
         >>> Comparisons.from_quadruplets([[0, 1, 2, 3]], y=[False]).rows.tolist()
         [[2, 3, 0, 1]]
         """
-        beside = RowColumns(y, weights, answers, blocks, people, trials)
-        return cls._checked(quadruplets, 4, n_objects, names, beside, Rules(ties, self_pairs, unmentioned))
+        columns = RowColumns(y, weights, answers, blocks, people, trials)
+        return cls._checked(quadruplets, 4, n_objects, names, columns, Rules(ties, self_pairs, unmentioned))
 
     @classmethod
     @checked
@@ -199,7 +198,7 @@ class Comparisons:
     ) -> "Comparisons":
         """Create comparisons from triplets or quadruplets, according to the number of columns.
 
-        Comparisons are returned as they are. The options are those of :meth:`from_triplets`.
+        An instance of this class is returned unchanged. The options are those of :meth:`from_triplets`.
 
         Examples
         --------
@@ -222,18 +221,18 @@ class Comparisons:
 
     @classmethod
     def _checked(
-        cls, data: Any, n_columns: int, n_objects: int | None, names: Sequence[str] | None, beside: RowColumns,
+        cls, data: Any, n_columns: int, n_objects: int | None, names: Sequence[str] | None, columns: RowColumns,
         rules: Rules,
     ) -> "Comparisons":  # fmt: skip
-        comparisons = cls.from_columns(**parse(data, n_columns, n_objects, names, beside, rules))
+        comparisons = cls.from_columns(**parse(data, n_columns, n_objects, names, columns, rules))
         if rules.unmentioned == "warn":
-            _warn_of_unmentioned(comparisons)
+            _warn_about_unmentioned(comparisons)
         return comparisons
 
     @classmethod
     @checked
     def from_columns(cls, rows: NDArray[np.int32], n_objects: int, **columns: Any) -> "Comparisons":
-        """Return comparisons with these attributes, which are checked already.
+        """Create comparisons from attributes that have been checked already.
 
         Rows in a large memory-mapped file make a :class:`~closerthan.comparisons.stored.StoredComparisons`, so that
         they are never all in memory.
@@ -260,17 +259,16 @@ class Comparisons:
         return Comparisons.from_columns(**attributes | changes)
 
     def __post_init__(self) -> None:
-        """Check types, shapes and ranges of the arrays, which kernels trust however the comparisons were created."""
+        """Check types, shapes and ranges of the arrays, since kernels do not check them again."""
         rows = np.asarray(self.rows)
         if rows.ndim != 2 or rows.shape[1] not in MEANING:
             raise ValueError(f"rows have shape {rows.shape}; expected m rows of 3 or 4 object numbers")
         if rows.dtype != np.int32 or not rows.flags.c_contiguous or rows.flags.writeable:
             object.__setattr__(self, "rows", frozen(whole_numbers(rows)))
-        survey = surveyed(self.rows)
-        if survey is not None and survey.least >= 0 and survey.largest < whole("n_objects", self.n_objects):
-            pass
+        survey, n_objects = survey_rows(self.rows), whole("n_objects", self.n_objects)
+        is_valid = survey is not None and survey.least >= 0 and survey.largest < n_objects
         # Viewed as unsigned, negative numbers are the largest, so one pass checks both ends of the range.
-        elif int(self.rows.view(np.uint32).max(initial=0)) >= whole("n_objects", self.n_objects):
+        if not is_valid and int(self.rows.view(np.uint32).max(initial=0)) >= n_objects:
             whole_numbers(self.rows)
             count_objects(self.rows, self.n_objects, None)
         if self.names is not None and len(self.names) != self.n_objects:
@@ -314,22 +312,13 @@ class Comparisons:
     def _repr_html_(self) -> str:
         """Return the number of rows and the first of them, for a notebook."""
         titles = ("anchor", "near", "far") if self.rows.shape[1] == 3 else ("near 1", "near 2", "far 1", "far 2")
-        head = "".join(f"<th>{title}</th>" for title in titles)
-        body = "".join(
-            "<tr>" + "".join(f"<td>{html.escape(self._name(number))}</td>" for number in row) + "</tr>"
-            for row in self.rows[:FIRST_ROWS].tolist()
-        )
-        more = len(self) - FIRST_ROWS
-        rest = f"<p>and {more:,} more</p>" if more > 0 else ""
-        title = html.escape(repr(self))
-        return f"<div><p>{title}</p><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{rest}</div>"
-
-    def _name(self, number: int) -> str:
-        return str(number) if self.names is None else self.names[number]
+        rows = self.rows[:FIRST_ROWS].tolist()
+        cells = [[str(number) if self.names is None else self.names[number] for number in row] for row in rows]
+        return html_table(repr(self), titles, cells, len(self))
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """The shape of the rows. scikit-learn needs it, and indexing, to split comparisons."""
+        """The shape of the rows. scikit-learn needs it, as well as indexing, to split comparisons."""
         return self.rows.shape
 
     def __getitem__(self, selection: Any) -> "Comparisons":
@@ -346,7 +335,7 @@ class Comparisons:
     @property
     def total_weight(self) -> float:
         """The sum of the weights; without weights, the number of rows."""
-        return float(len(self)) if self.weights is None else weighed(self.weights).total
+        return float(len(self)) if self.weights is None else weight_summary(self.weights).total
 
     @property
     def mentioned(self) -> NDArray[np.bool_]:
@@ -358,7 +347,7 @@ class Comparisons:
         [True, True, False, True]
         """
         mentioned = np.zeros(self.n_objects, dtype=bool)
-        survey = surveyed(self.rows, exactly=True)
+        survey = survey_rows(self.rows, exactly=True)
         if survey is not None and survey.least >= 0:
             mentioned[: len(survey.mentioned)] = survey.mentioned
             return mentioned
@@ -509,9 +498,7 @@ class Comparisons:
         number = number_of_units(share, int(sizes.sum()), by)
         if len(sizes) == 1:
             reason = "from one block" if by == "blocks" else "about the same objects"
-            raise ValueError(
-                f"all {int(sizes[0])} answers are {reason} and stay together, so that one part would be empty"
-            )
+            raise ValueError(f"all {int(sizes[0])} answers are {reason} and stay together, so one part would be empty")
         second = draw_groups(sizes, number, rng)[group]
         return self.take(~second), self.take(second)
 
@@ -571,12 +558,12 @@ class Comparisons:
         return np.bincount(group_of[group_of >= 0])
 
 
-def _warn_of_unmentioned(comparisons: Comparisons) -> None:
+def _warn_about_unmentioned(comparisons: Comparisons) -> None:
     missing = np.flatnonzero(~comparisons.mentioned)
     if len(missing):
         first = ", ".join(name_in_message(int(number), comparisons.names) for number in missing[:5])
         warnings.warn(
             f"{len(missing)} of {comparisons.n_objects} objects occur in no comparison "
-            f"({first}{', ...' * (len(missing) > 5)}); their places on the map mean nothing",
+            f"({first}{', ...' * (len(missing) > 5)}); their positions on the map are arbitrary",
             stacklevel=4,
         )

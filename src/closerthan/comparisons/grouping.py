@@ -15,9 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from closerthan.checks import ParameterError
-from closerthan.comparisons.questions import keys_of_answers, mixed, numbered, questions
+from closerthan.comparisons.questions import consecutive_numbers, keys_of_answers, object_set_keys
 
-__all__ = ["AUTO", "BY", "check_by", "groups", "mixed", "numbered", "questions", "split_unit"]
+__all__ = ["AUTO", "BY", "check_by", "groups", "split_unit"]
 
 AUTO = "auto"
 BY = (AUTO, "answers", "blocks", "people", "comparisons")
@@ -30,7 +30,7 @@ def check_by(by: str, people: Any, blocks: Any = ()) -> None:
     """Raise an error if ``by`` is unknown, or names people or blocks that the answers do not have."""
     if by not in BY:
         raise ParameterError(
-            "by", by, 'it can be "auto", "answers", "blocks" or "people" (or "comparisons", single ones)'
+            "by", by, 'it can be "auto", "answers", "blocks" or "people" (or "comparisons": single rows)'
         )
     if by == "people" and people is None:
         raise ValueError(
@@ -77,5 +77,5 @@ def groups(
         assert unit is not None
         return (np.cumsum(np.bincount(unit) > 0) - 1)[unit]
     if answers is None:
-        return numbered(questions(rows, n_objects, None))
-    return numbered(keys_of_answers(rows, n_objects, answers))[answers]
+        return consecutive_numbers(object_set_keys(rows, n_objects, None))
+    return consecutive_numbers(keys_of_answers(rows, n_objects, answers))[answers]

@@ -49,7 +49,7 @@ def encode(labels: Any, n_rows: int, plural: str, singular: str) -> tuple[NDArra
 
     ``plural`` and ``singular`` name the labels in error messages.
     """
-    # np.asarray would turn numbers beside names into names, and a list of tuples into a table.
+    # np.asarray would turn numbers among names into text, and a list of tuples into a table.
     cells = np.asarray(labels) if hasattr(labels, "dtype") else np.fromiter(labels, dtype=object, count=len(labels))
     if cells.shape != (n_rows,):
         raise ValueError(

@@ -1,8 +1,8 @@
 """Rows and columns in memory-mapped files, read block by block so that memory does not grow with the file.
 
 Pages read through a memory map count as memory of this process until the system reclaims them, and a file that is
-truncated in the meantime crashes the process. Large files are therefore read with plain reads; the memory map only
-tells which file it is.
+truncated in the meantime crashes the process. Large files are therefore read with ordinary read calls; the memory map
+only identifies the file.
 """
 
 import concurrent.futures
@@ -29,16 +29,16 @@ __all__ = [
     "Stored",
     "Survey",
     "TemporaryRows",
-    "Weighed",
+    "WeightSummary",
     "array_bytes",
+    "concatenate",
     "count_numbers",
     "in_blocks",
     "is_large",
     "large_file",
-    "renumbered",
-    "surveyed",
-    "together",
-    "weighed",
+    "renumber",
+    "survey_rows",
+    "weight_summary",
 ]
 
 LARGE = 1 << 28  # size in bytes from which a memory-mapped file is never read as a whole
@@ -48,12 +48,12 @@ WORKERS = 4  # threads that check blocks; more would wait for the disk
 Rows = NDArray[np.int32]
 Stored = NDArray[Any]  # rows of int32, or a column of int32 (people, answers, blocks) or float64 (weights)
 
-_DTYPES = {1: (np.int32, np.float64), 2: (np.int32,)}  # of columns and of rows, by number of dimensions
+_DTYPES = {1: (np.int32, np.float64), 2: (np.int32,)}  # types of columns and of rows, by number of dimensions
 _TEMPORARY = "a temporary file in "
 
 
 class FileRows:
-    """Rows of int32 in a file, or a column with a number for each row.
+    """Rows of int32 in a file, or a column with one number per row.
 
     Parameters
     ----------
@@ -62,11 +62,11 @@ class FileRows:
     descriptor
         Descriptor of the open file; it is closed when this object is garbage-collected.
     offset
-        Position of the first row, in bytes.
+        Position of the first row in the file, in bytes.
     shape
         Shape of the array: the number of rows and, unless it is a column, of numbers per row.
-    kept
-        Cache of facts about the file, which lives as long as its memory map.
+    cache
+        Facts about the file that were computed before; the cache lives as long as the memory map.
     dtype
         Type of the numbers.
 
@@ -85,12 +85,12 @@ class FileRows:
         descriptor: int,
         offset: int,
         shape: tuple[int, ...],
-        kept: dict[Any, Any],
+        cache: dict[Any, Any],
         dtype: Any = np.int32,
     ) -> None:
         self.path = path
         self.shape = shape
-        self.kept = kept
+        self.cache = cache
         self.dtype = np.dtype(dtype)
         self._descriptor = descriptor
         self._offset = offset
@@ -102,7 +102,8 @@ class FileRows:
         root = _root(rows)
         if root is None or rows.dtype not in _DTYPES.get(rows.ndim, ()) or not rows.flags.c_contiguous:
             return None
-        own: int | None = getattr(root, "descriptor", None)  # of a temporary file, which no other process can change
+        # The descriptor of a temporary file, which no other process can change.
+        own: int | None = getattr(root, "descriptor", None)
         if own is None and root.filename is None:
             return None
         path = str(root.filename) if own is None else f"{_TEMPORARY}{root.folder}"  # type: ignore[attr-defined]
@@ -111,9 +112,9 @@ class FileRows:
             descriptor = open_to_read(path) if own is None else os.dup(own)
         except OSError as error:
             raise ValueError(f"{path} cannot be read: {error.strerror}; restore it and start again") from None
-        file = cls(path, descriptor, offset, rows.shape, _kept(root), rows.dtype)
+        file = cls(path, descriptor, offset, rows.shape, _cache_of(root), rows.dtype)
         if own is None:
-            file.kept.setdefault("written", os.fstat(descriptor).st_mtime_ns)
+            file.cache.setdefault("written", os.fstat(descriptor).st_mtime_ns)
         return file
 
     def __len__(self) -> int:
@@ -121,17 +122,17 @@ class FileRows:
 
     @property
     def folder(self) -> Path:
-        """The folder of the file, where there should be room for a copy."""
+        """The folder of the file, to which a temporary copy should be written."""
         return Path(self.path.removeprefix(_TEMPORARY) if self.path.startswith(_TEMPORARY) else Path(self.path).parent)
 
     @property
     def block_rows(self) -> int:
         """Number of rows to read at a time."""
-        return int(self.kept.get("block_rows", BLOCK))
+        return int(self.cache.get("block_rows", BLOCK))
 
     @property
     def range(self) -> tuple[int, int]:
-        """First and last position of the rows in the file, in bytes."""
+        """Positions in the file where the rows begin and end, in bytes."""
         return self._offset, self._offset + len(self) * self.row_bytes
 
     @property
@@ -140,7 +141,7 @@ class FileRows:
         return int(self.dtype.itemsize) * math.prod(self.shape[1:])
 
     def read(self, first: int, last: int, out: Stored | None = None) -> Stored:
-        """Return rows ``first`` to ``last``, in a new array or at the beginning of ``out``."""
+        """Return rows ``first`` to ``last`` (exclusive), in a new array or at the beginning of ``out``."""
         rows = np.empty((last - first, *self.shape[1:]), self.dtype) if out is None else out[: last - first]
         if not len(rows):
             return rows
@@ -156,9 +157,9 @@ class FileRows:
                     "opened: it was truncated while it was being read; write it again and start again"
                 )
             n_read += n_bytes
-        if self.kept.get("written", written := os.fstat(self._descriptor).st_mtime_ns) != written:
+        if self.cache.get("written", written := os.fstat(self._descriptor).st_mtime_ns) != written:
             raise ValueError(
-                f"{self.path} was changed while it was being read; leave it alone until the fit has ended, and start "
+                f"{self.path} was changed while it was being read; do not modify it until the fit has ended, and start "
                 "again"
             )
         return rows
@@ -194,13 +195,13 @@ class TemporaryRows(np.memmap):
         with tempfile.TemporaryFile(dir=place) as file:
             try:
                 file.truncate(size)
-            except OSError as error:  # file sizes are limited
+            except OSError as error:  # such as a limit on the size of files
                 raise _no_room(size, place, error) from None
             rows: Any = super().__new__(cls, file, dtype, "r+", shape=shape)
             rows.descriptor = os.dup(file.fileno())
         weakref.finalize(rows, os.close, rows.descriptor)
         rows.folder = place
-        _kept(rows)["block_rows"] = block_rows
+        _cache_of(rows)["block_rows"] = block_rows
         return rows  # type: ignore[no-any-return]
 
     def write(self, first: int, rows: Stored) -> None:
@@ -224,7 +225,7 @@ def _folder_for(size: int, folder: str | os.PathLike[str] | None) -> str:
     for candidate in (folder, None):
         try:
             place = str(candidate or tempfile.gettempdir())
-        except OSError:  # Python knows no folder that it could write to
+        except OSError:  # Python found no writable folder for temporary files
             place = os.environ.get("TMPDIR", "the folder for temporary files")
         if os.path.abspath(place) in tried:
             continue
@@ -258,8 +259,8 @@ def _root(rows: NDArray[Any]) -> np.memmap[Any, Any] | None:
     return None
 
 
-def _kept(root: np.memmap[Any, Any]) -> dict[Any, Any]:
-    cache: dict[Any, Any] = root.__dict__.setdefault("kept", {})
+def _cache_of(root: np.memmap[Any, Any]) -> dict[Any, Any]:
+    cache: dict[Any, Any] = root.__dict__.setdefault("cache", {})
     return cache
 
 
@@ -269,7 +270,7 @@ def is_large(n_bytes: int) -> bool:
 
 
 def large_file(rows: Stored) -> FileRows | None:
-    """Return the file that rows are mapped from if it is large, or temporary, and so is read in blocks."""
+    """Return the file that rows are mapped from if it is read in blocks: a large or temporary file; otherwise None."""
     return FileRows.of(rows) if is_large(rows.nbytes) or isinstance(_root(rows), TemporaryRows) else None
 
 
@@ -326,8 +327,8 @@ def array_bytes(array: Stored | None) -> Iterator[Any]:
             yield np.ascontiguousarray(block).data
 
 
-def renumbered(rows: Rows, number: Rows) -> Rows:
-    """Return rows with each object replaced by ``number[object]``; a temporary file if the rows are in a large one."""
+def renumber(rows: Rows, number: Rows) -> Rows:
+    """Replace each object in the rows by ``number[object]``; the result of rows in a large file is a temporary file."""
     file = large_file(rows)
     if file is None:
         return number[rows]
@@ -337,23 +338,23 @@ def renumbered(rows: Rows, number: Rows) -> Rows:
     return copy
 
 
-def together(parts: Sequence[Stored], added: Sequence[int] | None = None) -> Stored:
+def concatenate(parts: Sequence[Stored], offsets: Sequence[int] | None = None) -> Stored:
     """Concatenate arrays, adding an offset to each; the result is a temporary file if one of them is in a large file.
 
     Examples
     --------
-    >>> together([np.array([0, 0, 1]), np.array([0, 1])], added=[0, 2]).tolist()
+    >>> concatenate([np.array([0, 0, 1]), np.array([0, 1])], offsets=[0, 2]).tolist()
     [0, 0, 1, 2, 3]
     """
-    added = [0] * len(parts) if added is None else added
+    offsets = [0] * len(parts) if offsets is None else offsets
     files = [file for part in parts if (file := large_file(part)) is not None]
     if not files:
-        return np.concatenate([part + more for part, more in zip(parts, added, strict=True)])
+        return np.concatenate([part + offset for part, offset in zip(parts, offsets, strict=True)])
     copy = TemporaryRows((sum(map(len, parts)), *parts[0].shape[1:]), files[0].folder, parts[0].dtype)
     begin = 0
-    for part, more in zip(parts, added, strict=True):
+    for part, offset in zip(parts, offsets, strict=True):
         for first, block in in_blocks(part):
-            copy.write(begin + first, block + np.int64(more))  # wraps around beyond 2^31
+            copy.write(begin + first, block + np.int64(offset))  # wraps around beyond 2^31
         begin += len(part)
     return copy
 
@@ -368,16 +369,16 @@ class Survey(NamedTuple):
     mentioned: NDArray[np.bool_]  # mask of the objects up to the largest that occur
 
 
-def surveyed(rows: NDArray[Any], *, exactly: bool = False) -> Survey | None:
+def survey_rows(rows: NDArray[Any], *, exactly: bool = False) -> Survey | None:
     """Return facts about the rows of a large file; None for other rows.
 
     A survey is cached with the memory map. The survey of a larger part of the file is used where one exists, since its
-    range is no smaller, unless ``exactly`` these rows must be surveyed.
+    range is no smaller, unless ``exactly`` is true: then the survey must be of just these rows.
     """
     file = large_file(rows)
     if file is None or not len(file):
         return None
-    surveys: dict[tuple[int, int], Survey] = file.kept.setdefault("surveys", {})
+    surveys: dict[tuple[int, int], Survey] = file.cache.setdefault("surveys", {})
     begin, end = file.range
     for (first, last), survey in surveys.items():
         if (first, last) == (begin, end) or (first <= begin and end <= last and not exactly):
@@ -387,6 +388,7 @@ def surveyed(rows: NDArray[Any], *, exactly: bool = False) -> Survey | None:
 
 
 def _survey(file: FileRows) -> Survey:
+    """Scan all rows of a file in several threads."""
     least, largest, mentioned = 1 << 31, -1, np.zeros(1, bool)
     degenerate: dict[str, int | None] = {"self": None, "same": None}
     lock = threading.Lock()
@@ -403,7 +405,7 @@ def _survey(file: FileRows) -> Survey:
         if low >= 0:
             mask[block.ravel()] = True
             with lock:
-                if mask is not mentioned:  # it was replaced by a longer one, perhaps before this block was in it
+                if mask is not mentioned:  # another thread replaced it by a longer one, which may lack this block
                     mentioned[: len(mask)] |= mask
         for name, is_degenerate in (("self", self_pair), ("same", same_pair)):
             hits = is_degenerate(block)
@@ -424,7 +426,7 @@ def _survey(file: FileRows) -> Survey:
     return Survey(least, largest, degenerate["self"], degenerate["same"], mentioned[: largest + 1])
 
 
-class Weighed(NamedTuple):
+class WeightSummary(NamedTuple):
     """The sum, minimum and maximum of weights."""
 
     total: float
@@ -432,20 +434,20 @@ class Weighed(NamedTuple):
     largest: float
 
 
-def weighed(weights: NDArray[np.float64]) -> Weighed:
+def weight_summary(weights: NDArray[np.float64]) -> WeightSummary:
     """Return the sum, minimum and maximum of weights; those of a file are cached with its memory map.
 
     Examples
     --------
-    >>> weighed(np.array([1.0, 3.0]))
-    Weighed(total=4.0, least=1.0, largest=3.0)
+    >>> weight_summary(np.array([1.0, 3.0]))
+    WeightSummary(total=4.0, least=1.0, largest=3.0)
     """
     file = large_file(weights)
     if file is None:
-        return Weighed(float(weights.sum()), float(weights.min(initial=np.inf)), float(weights.max(initial=0.0)))
-    cache: dict[tuple[int, int], Weighed] = file.kept.setdefault("weighed", {})
+        return WeightSummary(float(weights.sum()), float(weights.min(initial=np.inf)), float(weights.max(initial=0.0)))
+    cache: dict[tuple[int, int], WeightSummary] = file.cache.setdefault("weight_summary", {})
     if file.range not in cache:
         parts = [(float(block.sum()), float(block.min()), float(block.max())) for _, block in in_blocks(file)]
         totals, least, largest = zip(*parts, strict=True)
-        cache[file.range] = Weighed(math.fsum(totals), min(least), max(largest))
+        cache[file.range] = WeightSummary(math.fsum(totals), min(least), max(largest))
     return cache[file.range]

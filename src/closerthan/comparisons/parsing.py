@@ -1,4 +1,4 @@
-"""Parsing: check rows, names, weights and labels once, when comparisons are made from what a user passes."""
+"""Parsing: check rows, names, weights and labels once, when comparisons are created from user input."""
 
 import math
 import os
@@ -12,7 +12,7 @@ from closerthan.arrays import frozen
 from closerthan.checks import distinct, whole
 from closerthan.comparisons.column_names import order_by_name
 from closerthan.comparisons.labels import in_order_of_appearance, sources_of_rows, text_of
-from closerthan.comparisons.on_disk import large_file, surveyed, weighed
+from closerthan.comparisons.on_disk import large_file, survey_rows, weight_summary
 from closerthan.comparisons.rows import pairs_of, reversed_rows, same_pair, self_pair
 from closerthan.comparisons.trials import Trials
 
@@ -55,27 +55,27 @@ class Rules(NamedTuple):
 
 
 def parse(
-    data: Any, n_columns: int, n_objects: int | None, names: Sequence[str] | None, beside: RowColumns, rules: Rules
+    data: Any, n_columns: int, n_objects: int | None, names: Sequence[str] | None, columns: RowColumns, rules: Rules
 ) -> dict[str, Any]:
-    """Check rows and what belongs to each, and return the attributes of :class:`Comparisons`."""
+    """Check the rows and the values that belong to them, and return the attributes of :class:`Comparisons`."""
     rules.check()
     table = table_of(data)
     if table.shape[1] != n_columns:
         raise ValueError(f"rows have {table.shape[1]} columns, not {n_columns}: {MEANING[n_columns]}")
-    table, names = numbered_objects(table, names)
+    table, names = number_objects(table, names)
     rows = whole_numbers(table)
     n_objects = count_objects(rows, n_objects, names)
 
-    signs = checked_labels(beside.y, len(rows))
-    weights = checked_weights(beside.weights, len(rows))
-    answers, blocks, people, person_names = sources_of_rows(beside.answers, beside.blocks, beside.people, len(rows))
-    trials = None if beside.trials is None else beside.trials.of_rows(len(rows))
+    signs = checked_labels(columns.y, len(rows))
+    weights = checked_weights(columns.weights, len(rows))
+    answers, blocks, people, person_names = sources_of_rows(columns.answers, columns.blocks, columns.people, len(rows))
+    trials = None if columns.trials is None else columns.trials.of_rows(len(rows))
 
     keep, dropped = _rows_to_keep(rows, signs, names, rules)
     if dropped:
-        columns: list[Any] = [signs, weights, answers, blocks, people, trials]
+        aligned: list[Any] = [signs, weights, answers, blocks, people, trials]
         signs, weights, answers, blocks, people, trials = (
-            None if column is None else column.take(keep) for column in columns
+            None if column is None else column.take(keep) for column in aligned
         )
         rows = rows[keep]
         if not len(rows):
@@ -145,7 +145,7 @@ def _refuse_same_pairs(rows: NDArray[np.int32], keep: NDArray[np.int64] | None, 
 
 def _first_degenerate(rows: NDArray[np.int32], is_degenerate: Callable[[Any], Any]) -> tuple[int | None, NDArray[Any]]:
     """Return the first degenerate row; the rows of a large file are searched only if their survey found one."""
-    survey = surveyed(rows)
+    survey = survey_rows(rows)
     if survey is not None and survey.self_pair is None and survey.same_pair is None:
         return None, rows[:0]
     return first_where(rows, is_degenerate)
@@ -195,7 +195,7 @@ def refuse_masked(data: Any) -> None:
         raise ValueError(f"row {row}: a cell is masked; remove rows with masked cells first")
 
 
-def numbered_objects(table: NDArray[Any], names: Sequence[str] | None) -> tuple[NDArray[Any], Sequence[str] | None]:
+def number_objects(table: NDArray[Any], names: Sequence[str] | None) -> tuple[NDArray[Any], Sequence[str] | None]:
     """Replace object names by numbers: positions in ``names`` or, without it, in alphabetical order."""
     if names is not None:
         names = [name if type(name) is str else text_of(name) for name in names]
@@ -212,7 +212,8 @@ def numbered_objects(table: NDArray[Any], names: Sequence[str] | None) -> tuple[
         if table.dtype == object and textual != kinds:
             position = next(position for position, cell in enumerate(cells) if not isinstance(cell, str))
             raise ValueError(
-                f"row {position // width}: {cells[position]!r} is not a name, but other cells are; use one or the other"
+                f"row {position // width}: {cells[position]!r} is not a name, but other cells are; "
+                "use only names or only numbers"
             )
         occurring = set(cells)
         if names is None:
@@ -236,7 +237,7 @@ def whole_numbers(table: NDArray[Any]) -> NDArray[np.int32]:
         except (TypeError, ValueError, OverflowError):
             bad, cell = next((row, cell) for row, line in enumerate(table) for cell in line if not is_number(cell))
             raise ValueError(f"row {bad}: {cell!r} is not a number; objects are numbered 0, 1, 2, ...") from None
-    survey = surveyed(table)
+    survey = survey_rows(table)
     if survey is not None and survey.least >= 0:
         return own_copy(table)
     if table.dtype.kind not in "iuf":
@@ -258,7 +259,7 @@ def whole_numbers(table: NDArray[Any]) -> NDArray[np.int32]:
 
 def count_objects(rows: NDArray[np.int32], n_objects: int | None, names: Sequence[str] | None) -> int:
     """Return the number of objects: ``n_objects``, the number of names, or the largest object in the rows plus 1."""
-    survey = surveyed(rows)
+    survey = survey_rows(rows)
     largest = int(rows.max()) if survey is None else survey.largest
     if n_objects is None and names is None and largest >= most_objects(rows.size):
         row, _ = first_where(rows, lambda part: (part == largest).any(axis=1))
@@ -304,12 +305,12 @@ def checked_labels(y: ArrayLike | None, n_rows: int) -> NDArray[Any] | None:
 
 
 def checked_weights(weights: ArrayLike | None, n_rows: int) -> NDArray[np.float64] | None:
-    """Return one finite, non-negative weight per row; weights in a large file are used where they are."""
+    """Return one finite, non-negative weight per row; weights in a large file are not copied."""
     if weights is None:
         return None
     refuse_masked(weights)
     if isinstance(weights, np.ndarray) and weights.shape == (n_rows,) and large_file(weights) is not None:
-        summary = weighed(weights)
+        summary = weight_summary(weights)
         if summary.least >= 0 and math.isfinite(summary.total):
             return weights
     try:
@@ -330,7 +331,7 @@ def checked_weights(weights: ArrayLike | None, n_rows: int) -> NDArray[np.float6
     if weight.max() > np.finfo(np.float64).max / max(n_rows, 1):
         raise ValueError("the sum of all weights is not finite; divide them by the largest")
     largest = weight.max(initial=0.0)
-    if largest > 0 and not SMALLEST_WEIGHT <= largest <= 1 / SMALLEST_WEIGHT:  # their squares are summed
+    if largest > 0 and not SMALLEST_WEIGHT <= largest <= 1 / SMALLEST_WEIGHT:  # keeps their squares finite and positive
         raise ValueError(f"the largest weight is {largest:.3g}; divide all weights by it")
     return weight
 

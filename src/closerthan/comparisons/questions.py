@@ -3,8 +3,8 @@
 There are two notions of "the same question", and every part of the package takes them from here:
 
 - :func:`pair_questions`: "which of these two pairs is closer?" Rows with equal keys are answers to exactly the same
-  question, so they agree or contradict each other. Repeats, contradictions and distinct questions are counted by it.
-- :func:`questions`: the set of objects that an answer mentions. Answers about the same objects are correlated,
+  question, so they agree or contradict each other. Use it to count repeats, contradictions and distinct questions.
+- :func:`object_set_keys`: the set of objects that an answer mentions. Answers about the same objects are correlated,
   so they are held out together; see :mod:`closerthan.comparisons.grouping`.
 """
 
@@ -18,7 +18,7 @@ from closerthan.comparisons.rows import pair_numbers, pairs_of
 if TYPE_CHECKING:
     from closerthan.comparisons.container import Comparisons
 
-__all__ = ["keys_of_answers", "mixed", "numbered", "pair_questions", "questions"]
+__all__ = ["consecutive_numbers", "keys_of_answers", "object_set_keys", "pair_questions", "splitmix64"]
 
 _CHUNK = 1 << 18  # rows whose keys are computed at a time
 
@@ -46,20 +46,20 @@ def pair_questions(comparisons: "Comparisons") -> tuple[NDArray[np.int64], NDArr
         question += pair_numbers(j, k, n_objects)
         return question, j > k
     near, far = (pair_numbers(*pair, n_objects) for pair in pairs_of(comparisons.rows))
-    # Pairs are renumbered without gaps where the product of two pair numbers would overflow 64 bits.
+    # Where the product of two pair numbers would overflow 64 bits, pairs are first renumbered without gaps.
     if max(int(near.max()), int(far.max())) >= 1 << 30:
-        both = numbered(np.concatenate([near, far])).astype(np.int64)
+        both = consecutive_numbers(np.concatenate([near, far])).astype(np.int64)
         near, far = both[: len(near)], both[len(near) :]
     return pair_numbers(near, far, max(int(near.max()), int(far.max())) + 1), near > far
 
 
-def questions(rows: Rows, n_objects: int, answers: Rows | None) -> Keys:
+def object_set_keys(rows: Rows, n_objects: int, answers: Rows | None) -> Keys:
     """Return a key per row that is equal for all comparisons from answers about the same set of objects.
 
     Examples
     --------
     >>> rows = np.array([[0, 1, 2], [0, 1, 3], [3, 0, 2], [3, 0, 1]], dtype=np.int32)
-    >>> len(set(questions(rows, 4, np.array([0, 0, 1, 1], dtype=np.int32)).tolist()))
+    >>> len(set(object_set_keys(rows, 4, np.array([0, 0, 1, 1], dtype=np.int32)).tolist()))
     1
     """
     return _keys_of_rows(rows, n_objects) if answers is None else keys_of_answers(rows, n_objects, answers)[answers]
@@ -74,7 +74,7 @@ def keys_of_answers(rows: Rows, n_objects: int, answers: Rows) -> Keys:
     columns = []
     for column in rows.T:
         pair = answers.astype(np.int64) * n_objects + column
-        # Runs of the same object, such as the anchor of an answer, are sorted only once.
+        # Of a run of the same object, such as the anchor of an answer, only the first entry is kept and sorted.
         columns.append(pair[np.concatenate([[True], pair[1:] != pair[:-1]])])
     pairs = np.concatenate(columns)  # of an answer and an object
     pairs.sort()
@@ -82,7 +82,7 @@ def keys_of_answers(rows: Rows, n_objects: int, answers: Rows) -> Keys:
     answer, objects = np.divmod(pairs, n_objects)
     starts = np.flatnonzero(np.concatenate([[True], answer[1:] != answer[:-1]]))
     keys = np.zeros(int(answers.max()) + 1, dtype=np.uint64)
-    keys[answer[starts]] = np.add.reduceat(mixed(objects.astype(np.uint64)), starts)
+    keys[answer[starts]] = np.add.reduceat(splitmix64(objects.astype(np.uint64)), starts)
     return keys
 
 
@@ -93,7 +93,7 @@ def _keys_of_rows(rows: Rows, n_objects: int) -> Keys:
         columns = _sorted_within_rows(rows[start : start + _CHUNK].astype(np.uint64).T)
         key = np.zeros(len(columns[0]), dtype=np.uint64)
         for column in columns:
-            key = key * np.uint64(n_objects) + column if fits_in_64_bits else mixed(key + column)
+            key = key * np.uint64(n_objects) + column if fits_in_64_bits else splitmix64(key + column)
         keys[start : start + _CHUNK] = key
     return keys
 
@@ -114,12 +114,12 @@ def _sorted_within_rows(columns: NDArray[np.uint64]) -> tuple[NDArray[np.uint64]
     return a, b, c, d
 
 
-def numbered(keys: NDArray[Any]) -> NDArray[Any]:
+def consecutive_numbers(keys: NDArray[Any]) -> NDArray[Any]:
     """Replace keys by consecutive numbers from 0, in the order of the keys; equal keys get equal numbers.
 
     Examples
     --------
-    >>> numbered(np.array([30, 10, 30])).tolist()
+    >>> consecutive_numbers(np.array([30, 10, 30])).tolist()
     [1, 0, 1]
     """
     if not len(keys):
@@ -143,12 +143,12 @@ def numbered(keys: NDArray[Any]) -> NDArray[Any]:
     return number
 
 
-def mixed(keys: Keys) -> Keys:
+def splitmix64(keys: Keys) -> Keys:
     """Return a fixed hash of each number: the finaliser of SplitMix64 (Steele et al. 2014).
 
     Examples
     --------
-    >>> hex(mixed(np.array([1], dtype=np.uint64))[0])
+    >>> hex(splitmix64(np.array([1], dtype=np.uint64))[0])
     '0x910a2dec89025cc1'
     """
     keys = keys + np.uint64(0x9E3779B97F4A7C15)

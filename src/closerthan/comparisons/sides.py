@@ -1,4 +1,4 @@
-"""Sides that are an artefact of the file: the chosen object is nearly always on the same side, for all people."""
+"""Detect sides that are an artefact of the file: for all people, the chosen object is nearly always on one side."""
 
 import dataclasses
 
@@ -9,7 +9,7 @@ from closerthan.comparisons.container import Comparisons
 from closerthan.comparisons.trials import SIDES
 from closerthan.wording import percent
 
-__all__ = ["share_on_the_left", "without_one_sided"]
+__all__ = ["fraction_on_left", "without_one_sided"]
 
 # Set by judgement, not tuned.
 FEWEST_ANSWERS = 20  # answers with a side; fewer may be on one side by chance
@@ -57,7 +57,7 @@ def without_one_sided(answers: Comparisons) -> tuple[Comparisons, str]:
     return answers.replace(trials=trials if len(trials) else None), sentence
 
 
-def share_on_the_left(answers: Comparisons) -> float | None:
+def fraction_on_left(answers: Comparisons) -> float | None:
     """Return the fraction of answers whose near object was shown on the left; None if no answer has a side."""
     first_rows = _first_rows(answers)
     return float((np.asarray(answers.sides)[first_rows] == 0).mean()) if len(first_rows) else None

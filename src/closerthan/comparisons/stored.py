@@ -1,4 +1,4 @@
-"""StoredComparisons: answers that stay in a file because they are too many to be copied into memory."""
+"""StoredComparisons: answers that stay in a file because there are too many to copy into memory."""
 
 import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
@@ -12,7 +12,7 @@ from closerthan.checks import checked
 from closerthan.comparisons.container import COLUMNS, NO_WEIGHT, Comparisons
 from closerthan.comparisons.grouping import AUTO
 from closerthan.comparisons.on_disk import FileRows, Stored, in_blocks, large_file
-from closerthan.comparisons.questions import mixed, questions
+from closerthan.comparisons.questions import object_set_keys, splitmix64
 from closerthan.comparisons.splitting import number_of_units
 
 __all__ = ["StoredComparisons"]
@@ -24,12 +24,13 @@ MOST_SPLIT_OFF = 1_000_000  # comparisons held out of a large file: enough to es
 class StoredComparisons(Comparisons):
     """Comparisons whose rows lie in a memory-mapped file that is too large to be copied.
 
-    They are used like :class:`Comparisons`, which makes one of these where rows are in a large file. Rows are read in
-    blocks. Splitting does not copy the larger part: it lists the rows to skip. Whatever needs an array with an entry
-    for each row asks :attr:`cheap_to_enumerate` first, or takes a sample by :meth:`in_memory`.
+    They have the same methods as :class:`Comparisons`, whose constructors create this class if rows are in a large
+    file. Rows are read in blocks. Splitting does not copy the larger part: it lists the rows to skip. Code that needs
+    an array with an entry for each row must check :attr:`cheap_to_enumerate` first, or draw a sample by
+    :meth:`in_memory`.
 
-    The numbers in ``answers`` must ascend, in a file too, since the rows of an answer are read together. There are no
-    ``trials``.
+    The ``answers`` must be in a large file as well, in ascending order, since the rows of an answer are read together.
+    There are no ``trials``.
 
     Attributes
     ----------
@@ -74,14 +75,14 @@ class StoredComparisons(Comparisons):
         return super().replace(**changes) if self.skipped is None else dataclasses.replace(self, **changes)
 
     def byte_blocks(self) -> Iterator[Any]:
-        """Yield all that the comparisons hold as bytes, for a fingerprint."""
+        """Yield everything that the comparisons hold as bytes, for a fingerprint."""
         yield from super().byte_blocks()
         if self.skipped is not None:
             yield self.skipped.data
 
     @checked
     def has_several_groups(self, by: str = AUTO) -> bool:
-        """Return True: to count the groups all rows would have to be in memory, and a large file has several."""
+        """Return True: counting the groups would load all rows into memory, and a large file has several groups."""
         self.split_unit(by)
         return True
 
@@ -106,11 +107,11 @@ class StoredComparisons(Comparisons):
             return self
         parts = []
         for first, block in self.blocks_of_answers():
-            chosen = rng.random(len(block["rows"])) < number / len(self)
+            selected = rng.random(len(block["rows"])) < number / len(self)
             if self.skipped is not None:
-                begin, end = np.searchsorted(self.skipped, [first, first + len(chosen)])
-                chosen[self.skipped[begin:end] - first] = False
-            parts.append({name: column[chosen] for name, column in block.items()})
+                begin, end = np.searchsorted(self.skipped, [first, first + len(selected)])
+                selected[self.skipped[begin:end] - first] = False
+            parts.append({name: column[selected] for name, column in block.items()})
         return self._from_parts(parts)
 
     @checked
@@ -128,16 +129,17 @@ class StoredComparisons(Comparisons):
         places, parts, some_weight_left = [], [], self.weights is None
         for first, block in self.blocks_of_answers():
             if held_out_people is not None:
-                chosen = np.flatnonzero(held_out_people[block["people"]])
+                selected = np.flatnonzero(held_out_people[block["people"]])
             elif by == "blocks":
-                chosen = np.flatnonzero(mixed(block["blocks"].astype(np.uint64) ^ salt) < limit)
+                selected = np.flatnonzero(splitmix64(block["blocks"].astype(np.uint64) ^ salt) < limit)
             else:
                 answers = block.get("answers")
-                question = questions(block["rows"], self.n_objects, None if answers is None else answers - answers[:1])
-                chosen = np.flatnonzero(mixed(question ^ salt) < limit)
-            places.append(first + chosen)
-            parts.append({name: column[chosen] for name, column in block.items()})
-            some_weight_left = some_weight_left or bool(np.delete(block["weights"], chosen).any())
+                answers = None if answers is None else answers - answers[:1]
+                question = object_set_keys(block["rows"], self.n_objects, answers)
+                selected = np.flatnonzero(splitmix64(question ^ salt) < limit)
+            places.append(first + selected)
+            parts.append({name: column[selected] for name, column in block.items()})
+            some_weight_left = some_weight_left or bool(np.delete(block["weights"], selected).any())
         skipped, second = np.concatenate(places), self._from_parts(parts)
         if not 0 < len(skipped) < len(self):
             raise ValueError(
@@ -183,10 +185,10 @@ class StoredComparisons(Comparisons):
         assert self.people is not None
         counts = self._rows_per_person()
         present = rng.permutation(np.flatnonzero(counts))
-        chosen = present[: number_of_units(share, len(present), "people")]
-        n_within_limit = max(int(np.searchsorted(np.cumsum(counts[chosen]), MOST_SPLIT_OFF, side="right")), 1)
+        selected = present[: number_of_units(share, len(present), "people")]
+        n_within_limit = max(int(np.searchsorted(np.cumsum(counts[selected]), MOST_SPLIT_OFF, side="right")), 1)
         held_out = np.zeros(len(counts), dtype=bool)
-        held_out[chosen[:n_within_limit]] = True
+        held_out[selected[:n_within_limit]] = True
         return held_out
 
 

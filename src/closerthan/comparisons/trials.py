@@ -1,7 +1,7 @@
 """Trials: the circumstances of each answer.
 
 The file of a study often records how long an answer took and on which side the chosen object was shown. None of this
-changes a map; it helps to tell careless answers from careful ones. The line numbers lead from a row back to the file.
+affects a map; it helps to tell careless answers from careful ones. The line numbers locate each row in its file.
 """
 
 import dataclasses

@@ -3,7 +3,7 @@
 import numpy as np
 
 from closerthan.compiled.compiling import inlined, kernel, values_and_slopes
-from closerthan.compiled.rows import STRETCH, ends, fetched, gradient_of, prefetch_ahead
+from closerthan.compiled.rows import STRETCH, ends, gather_rows, gradient_of, prefetch_ahead
 from closerthan.compiled.simd import summed
 
 
@@ -34,7 +34,7 @@ def take_steps(loss, rows, order, block_size, longest, x):
     distance_sum = 0.0
     stretch = STRETCH // block_size * block_size
     for begin in range(0, order.shape[0], stretch):
-        here = fetched(rows, order[begin : begin + stretch])
+        here = gather_rows(rows, order[begin : begin + stretch])
         for first in range(0, here.table.shape[0], block_size):
             size = min(block_size, here.table.shape[0] - first)
             for member in range(size):

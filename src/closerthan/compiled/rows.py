@@ -70,13 +70,13 @@ def _ends(rows: Any, q: Any) -> Any:
     return read
 
 
-def fetched(rows: Any, order: Any) -> Any:
-    """Copy the comparisons in ``order`` to contiguous memory, so that reading them causes no cache misses."""
+def gather_rows(rows: Any, order: Any) -> Any:
+    """Copy the comparisons in ``order`` to contiguous memory, from which they can be read without delay."""
     raise NotImplementedError("only for compiled code")
 
 
-@overload(fetched)
-def _fetched(rows: Any, order: Any) -> Any:
+@overload(gather_rows)
+def _gather_rows(rows: Any, order: Any) -> Any:
     kind: Any = getattr(rows, "instance_class", None)
     if kind not in (Triplets, Quadruplets):
         return None

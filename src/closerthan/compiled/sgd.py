@@ -3,7 +3,7 @@
 import numpy as np
 
 from closerthan.compiled.compiling import fence, kernel, slopes
-from closerthan.compiled.rows import STRETCH, distances, ends, fetched, gradient_of, prefetch_ahead
+from closerthan.compiled.rows import STRETCH, distances, ends, gather_rows, gradient_of, prefetch_ahead
 
 
 @kernel
@@ -14,7 +14,7 @@ def sgd_steps(loss, rows, order, batch_size, step, x):
     scale = 2.0 * step / batch_size
     stretch = max(STRETCH // batch_size, 1) * batch_size
     for begin in range(0, order.shape[0], stretch):
-        here = fetched(rows, order[begin : begin + stretch])
+        here = gather_rows(rows, order[begin : begin + stretch])
         for first in range(0, here.table.shape[0] // batch_size * batch_size, batch_size):
             for member in range(batch_size):
                 prefetch_ahead(here, first + member, x)

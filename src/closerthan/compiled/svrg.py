@@ -1,7 +1,7 @@
 """Kernels of SVRG: variance-reduced steps of one comparison or of a batch."""
 
 from closerthan.compiled.compiling import kernel, slopes
-from closerthan.compiled.rows import STRETCH, ends, fetched, prefetch_ahead
+from closerthan.compiled.rows import STRETCH, ends, gather_rows, prefetch_ahead
 from closerthan.compiled.simd import added, summed
 
 
@@ -25,7 +25,7 @@ def change_of_gradient(factors, i, j, l, k):  # noqa: E741
 def gradient_change(loss, rows, order, x, anchor, out):
     """Add to ``out`` the gradient of the comparisons in ``order`` at ``x`` minus that at ``anchor``."""
     for begin in range(0, order.shape[0], STRETCH):
-        here = fetched(rows, order[begin : begin + STRETCH])
+        here = gather_rows(rows, order[begin : begin + STRETCH])
         for q in range(here.table.shape[0]):
             prefetch_ahead(here, q, x)
             prefetch_ahead(here, q, anchor)
@@ -89,7 +89,7 @@ def svrg_steps(loss, rows, order, step, steps_done, state):
     """
     scale = 2.0 * step
     for begin in range(0, order.shape[0], STRETCH):
-        here = fetched(rows, order[begin : begin + STRETCH])
+        here = gather_rows(rows, order[begin : begin + STRETCH])
         for q in range(here.table.shape[0]):
             debt = (steps_done + begin + q) * step
             prefetch_ahead(here, q, state)

@@ -63,7 +63,7 @@ class About:
             "more": self.page,
         }
         for file in self.files:
-            place, publisher = file.here(), f", as {file.vouched} published it" if file.vouched else ""
+            place, publisher = file.here(), f", as {file.checksum_source} published it" if file.checksum_source else ""
             size = "size unknown" if file.size is None else file_size(file.size)
             where = f"{file.address} ({size})" if place is None else str(place)
             lines[file.name] = f"{where}, sha256 {file.sha256[:12]}...{publisher}"
@@ -80,7 +80,7 @@ class Catalogue(tuple[About, ...]):
         """Return the data set of this name."""
         about = next((one for one in self if one.name == name), None)
         if about is None:
-            raise ValueError(f"there is no data set {name!r}; known are: {', '.join(one.name for one in self)}")
+            raise ValueError(f"there is no data set {name!r}; choose from: {', '.join(one.name for one in self)}")
         return about
 
     def __repr__(self) -> str:

@@ -34,9 +34,9 @@ class Remote(NamedTuple):
         Checksum of the file.
     size
         Size in bytes, if it is known; otherwise the server's figure is used.
-    vouched
-        Publisher of the checksum, if we never had the file ourselves. A local copy with another checksum is then used
-        with a warning; a download with another checksum is always refused.
+    checksum_source
+        Publisher of the checksum, if it was not computed from the file itself. A local copy with another checksum is
+        then used with a warning; a download with another checksum is always refused.
     licence
         Licence, as far as the source states one.
     """
@@ -45,7 +45,7 @@ class Remote(NamedTuple):
     address: str
     sha256: str
     size: int | None = None
-    vouched: str | None = None
+    checksum_source: str | None = None
     licence: str = "not stated"
 
     def here(self) -> Path | None:
@@ -62,9 +62,9 @@ class Remote(NamedTuple):
         return self._downloaded() if path is None else self._checked(path)
 
     def _places(self) -> list[Path]:
-        chosen = os.environ.get(FOLDER)
+        folder = os.environ.get(FOLDER)
         cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "closerthan"
-        return [folder / self.name for folder in ([Path(chosen), cache] if chosen else [cache])]
+        return [place / self.name for place in ([Path(folder), cache] if folder else [cache])]
 
     def _checked(self, path: Path) -> Path:
         with open(path, "rb") as file:
@@ -72,11 +72,12 @@ class Remote(NamedTuple):
         if sha256 == self.sha256:
             return path
         problem = f"{path} has sha256 {sha256}, not {self.sha256}"
-        if self.vouched is None:
+        if self.checksum_source is None:
             raise ValueError(f"{problem}; delete it, and it will be downloaded again")
         # The frames in between are Remote.path and the loader.
         warnings.warn(
-            f"{problem}, which {self.vouched} published; it is another version of the file, or damaged", stacklevel=4
+            f"{problem}, which {self.checksum_source} published; it is another version of the file, or damaged",
+            stacklevel=4,
         )
         return path
 

@@ -12,7 +12,7 @@ REMOTE = Remote(
     "food100-dataset.zip",
     "https://osf.io/download/6aa16bb1813a28b1e43f09bb/",
     "18f5e210174dfdbf6a7b4ed7538cf8ba53fd65e0cbe193519231b8ab4ea8fc62",
-    vouched="cblearn",
+    checksum_source="cblearn",
 )
 
 

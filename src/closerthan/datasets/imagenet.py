@@ -15,14 +15,14 @@ REMOTES = {
         "imagenet_similarity_obs-118.hdf5",
         "https://osf.io/download/ej6sz/",
         "d8a51e689ebd10c7c8a22eb9a52b16a7f18a8d205f4bce434bdaea5ad0d4fe61",
-        vouched="cblearn",
+        checksum_source="cblearn",
         licence="CC BY 4.0",
     ),
     "0.2": Remote(
         "imagenet_similarity_obs-195.hdf5",
         "https://osf.io/download/x6dht/",
         "2b4b22c1c5f425eea774e88fded389e188adc4424ba4eb9ca307a5ea732a3d76",
-        vouched="cblearn",
+        checksum_source="cblearn",
         licence="CC BY 4.0",
     ),
 }
@@ -31,7 +31,7 @@ REMOTES = {
 
 @checked
 def imagenet(version: Literal["0.1", "0.2"] = "0.1") -> Comparisons:
-    """Load 25,273 answers, each the two of eight pictures that are most similar to another, the most similar first.
+    """Load 25,273 answers: which two of eight pictures are most similar to another one, the most similar first.
 
     An answer yields 13 triplets: the first choice is nearer than the seven other pictures, the second is nearer than
     the six that were not chosen (Roads & Love 2021). Version 0.1 has a picture of each of ImageNet's 1,000 classes;

@@ -22,8 +22,8 @@ def music() -> Comparisons:
 
     They are from the aset400 survey (Ellis et al. 2002); van der Maaten & Weinberger (2012) removed contradictions. The
     file has 9,107 rows, of which 17 compare an artist with itself and are dropped (see the attribute ``dropped``). Of
-    the numbers up to 412 in the file 400 occur; they are the names of the artists. The file is downloaded when it is
-    first needed, or read from the folder named by the environment variable ``CLOSERTHAN_DATA``.
+    the numbers up to 412, 400 occur in the file; they serve as the names of the artists. The file is downloaded when it
+    is first needed, or read from the folder named by the environment variable ``CLOSERTHAN_DATA``.
     """
     from scipy.io import loadmat
 

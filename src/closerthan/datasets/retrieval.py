@@ -1,4 +1,4 @@
-"""Features and class labels of objects, the data of the retrieval experiment."""
+"""Features and class labels of objects: the data of the retrieval experiment."""
 
 from pathlib import Path
 from typing import Any, NamedTuple, Self
@@ -42,9 +42,9 @@ class Labelled(NamedTuple):
                     f"class {label!r} has {len(members)} objects; {n_train} + {n_test} are needed: add some, or "
                     "leave it out"
                 )
-            chosen = rng.permutation(members)
-            train.append(chosen[:n_train])
-            test.append(chosen[n_train : n_train + n_test])
+            members = rng.permutation(members)
+            train.append(members[:n_train])
+            test.append(members[n_train : n_train + n_test])
         return self._take(np.concatenate(train)), self._take(np.concatenate(test))
 
     def _take(self, rows: NDArray[np.int64]) -> Self:

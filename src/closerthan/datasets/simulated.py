@@ -1,18 +1,17 @@
-"""Simulated answers about given points."""
+"""Simulated answers about points with known positions."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from closerthan.arrays import Array
 from closerthan.checks import checked, number, whole
 from closerthan.comparisons import Comparisons, reversed_rows
-from closerthan.datasets.synthetic import questions, squared_distances
+from closerthan.datasets.synthetic import draw_answers, squared_distances
 from closerthan.geometry import matrix_of
 from closerthan.losses import CKL, TSTE
-
-Array = NDArray[np.float64]
 
 
 @checked
@@ -62,7 +61,7 @@ def simulated(
         raise ValueError(f"there are {len(x)} points; a question is about {3 + quadruplets} different ones")
     n_answers = whole("n_answers", n_answers)
     if noise not in NOISES:
-        raise ValueError(f"unknown noise {noise!r}; known are: {', '.join(NOISES)}")
+        raise ValueError(f"unknown noise {noise!r}; choose from: {', '.join(NOISES)}")
     if level is None:
         level = 0.1
     elif noise not in ("flip", "distance"):
@@ -71,7 +70,7 @@ def simulated(
     number("level", level, lambda value: 0 <= value <= most, "not be negative, nor above 0.5 for flip")
 
     rng = np.random.default_rng(seed)
-    rows = questions(x, n_answers, quadruplets, rng)
+    rows = draw_answers(x, n_answers, quadruplets, rng)
     if noise == "distance":
         level *= float(np.sqrt(2 * x.var(axis=0).sum() * len(x) / (len(x) - 1)))
     error_probability = NOISES[noise]

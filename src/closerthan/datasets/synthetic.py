@@ -1,4 +1,4 @@
-"""Random points and answers about them."""
+"""Random points, and answers to random questions about them."""
 
 from typing import NamedTuple
 
@@ -44,18 +44,18 @@ def synthetic(
     number("flipped", flipped, lambda share: 0 <= share <= 1, "lie between 0 and 1")
     rng = np.random.default_rng(seed)
     points = rng.normal(scale=np.sqrt(1 / 20), size=(n_objects, n_dims))
-    train = questions(points, n_train, quadruplets, rng)
+    train = draw_answers(points, n_train, quadruplets, rng)
     wrong = np.flatnonzero(rng.random(n_train) < flipped)
     train[wrong] = reversed_rows(train[wrong])
-    test = questions(points, n_test, quadruplets, rng)
+    test = draw_answers(points, n_test, quadruplets, rng)
     both = Comparisons.of(np.concatenate([train, test]), n_objects=n_objects)
     return Synthetic(points, both.take(slice(n_train)), both.take(slice(n_train, None)))
 
 
-def questions(
+def draw_answers(
     points: NDArray[np.float64], n_rows: int, quadruplets: bool, rng: np.random.Generator
 ) -> NDArray[np.int32]:
-    """Draw random questions about distinct objects and return them with the right answers."""
+    """Draw random questions about distinct objects and return the correct answers to them."""
     n_objects = len(points)
     rows = np.empty((n_rows, 4 if quadruplets else 3), dtype=np.int32)
     for start in range(0, n_rows, 1 << 18):

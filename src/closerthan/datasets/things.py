@@ -16,14 +16,14 @@ REMOTE = Remote(
     "triplets_large_final_correctednc_correctedorder.csv",
     "https://osf.io/h2smy/download",
     "68f2bbc330b17537881f81b1aa806fc2179b7accecc3a44d54fb25ae3de7f3e5",
-    vouched=_PUBLISHER,
+    checksum_source=_PUBLISHER,
     licence=_LICENCE,
 )
 NAMES = Remote(
     "unique_id.txt",
     "https://osf.io/2y463/download",
     "e2e59d02197e89776034938e7a73940a0823cacac4b6084b56b1d8959816ff76",
-    vouched=_PUBLISHER,
+    checksum_source=_PUBLISHER,
     licence=_LICENCE,
 )
 """Names of the things, in the order of their numbers."""

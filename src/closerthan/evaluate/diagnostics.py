@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from closerthan.comparisons import Comparisons, first_mentions, pair_questions
-from closerthan.comparisons.grouping import numbered
+from closerthan.comparisons.questions import consecutive_numbers
 
 __all__ = ["connected_groups", "different_mentions", "least_error", "mentions"]
 
@@ -67,7 +67,7 @@ def least_error(comparisons: Comparisons) -> float:
     0.25
     """
     question, answer = pair_questions(comparisons)
-    number = numbered(question)
+    number = consecutive_numbers(question)
     weights = np.ones(len(comparisons)) if comparisons.weights is None else comparisons.weights
     one_way = np.bincount(number, weights * answer)
     other_way = np.bincount(number, weights * ~answer)

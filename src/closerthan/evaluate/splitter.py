@@ -8,8 +8,9 @@ from numpy.typing import NDArray
 from sklearn.model_selection import BaseCrossValidator
 
 from closerthan.comparisons import Comparisons
-from closerthan.comparisons.grouping import AUTO, check_by, numbered, split_unit
+from closerthan.comparisons.grouping import AUTO, check_by, split_unit
 from closerthan.comparisons.grouping import groups as groups_of
+from closerthan.comparisons.questions import consecutive_numbers
 from closerthan.evaluate.cross_validation import fold_of
 
 __all__ = ["AnswerKFold"]
@@ -98,6 +99,6 @@ def _labelled(labels: Any) -> NDArray[np.int32]:
             )
         return np.unique(cells.ravel(), return_inverse=True)[1].astype(np.int32)
     if cells.dtype.kind in "iub":
-        return numbered(cells.ravel()).astype(np.int32)
+        return consecutive_numbers(cells.ravel()).astype(np.int32)
     number: dict[str, int] = {}
     return np.array([number.setdefault(str(cell), len(number)) for cell in cells.ravel().tolist()], dtype=np.int32)

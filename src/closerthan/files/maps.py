@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from closerthan.checks import checked, distinct
 from closerthan.comparisons import text_of
-from closerthan.comparisons.column_names import known
+from closerthan.comparisons.column_names import is_usual_name
 from closerthan.files.formats.extras import extra
 from closerthan.files.formats.opening import is_gzipped, name_file_in_errors
 from closerthan.files.formats.parquet import check_size, labels_of_cells, open_parquet, reading_parquet
@@ -237,7 +237,7 @@ def _read_csv(path: Path) -> tuple[NDArray[np.float64], tuple[str, ...] | None]:
 
 def _check_titles(path: Path, titles: Sequence[str]) -> None:
     """Raise an error for a file of answers, which looks like a map if its objects are numbers."""
-    answer_titles = [title for title in titles[:4] if known(title)]
+    answer_titles = [title for title in titles[:4] if is_usual_name(title)]
     if len(answer_titles) >= 3:
         raise ValueError(
             f"{path} has the columns {', '.join(answer_titles)}: these are answers, not a map; expected name, x1, x2, "

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from closerthan.comparisons import Comparisons, array_bytes
-from closerthan.comparisons.grouping import mixed
+from closerthan.comparisons.questions import splitmix64
 from closerthan.fit.monitor import FitState
 from closerthan.history import History, Record, record_of
 from closerthan.objective.processes import SEVERAL, Processes, SingleProcess
@@ -278,8 +278,8 @@ def _sum_of_rows(comparisons: Comparisons) -> int:
         rows = comparisons.rows[first : first + AT_ONCE]
         keys = np.zeros(len(rows), np.uint64)
         for column in rows.T:
-            keys = mixed(keys ^ column.astype(np.uint64))
+            keys = splitmix64(keys ^ column.astype(np.uint64))
         if comparisons.weights is not None:
-            keys = mixed(keys ^ comparisons.weights[first : first + AT_ONCE].view(np.uint64))
+            keys = splitmix64(keys ^ comparisons.weights[first : first + AT_ONCE].view(np.uint64))
         total += int(keys.sum())
     return total % 2**64

@@ -10,7 +10,7 @@ from typing import Any, Unpack
 import numpy as np
 from numpy.typing import ArrayLike
 
-from closerthan.checks import ParameterError
+from closerthan.checks import ParameterError, check_keywords
 from closerthan.comparisons import Comparisons
 from closerthan.comparisons.grouping import check_by
 from closerthan.fit.ctrl_c import CtrlC
@@ -20,7 +20,7 @@ from closerthan.fit.loss_race import choose_and_fit
 from closerthan.losses import Loss
 from closerthan.objective.devices import device_named
 from closerthan.result import Result
-from closerthan.settings import GIVEN, FitOptions, Settings, check_options, lists_options
+from closerthan.settings import GIVEN, FitOptions, Settings, lists_options
 
 __all__ = ["embed"]
 
@@ -121,7 +121,7 @@ def embed(
     True
     """
     began = time.perf_counter()
-    check_options(options, EmbedOptions)
+    check_keywords(options, EmbedOptions.__annotations__)
     comparisons = Comparisons.of(answers)
     callback, checkpoint, resume = options.get("callback"), options.get("checkpoint"), options.get("resume", False)
     if callback is not None and not callable(callback):

@@ -12,7 +12,7 @@ from closerthan.checks import checked
 from closerthan.comparisons import Comparisons
 from closerthan.losses import Loss, loss_named
 from closerthan.objective.cpu.objective import CPU
-from closerthan.registry import is_ours
+from closerthan.registry import is_library_class
 
 __all__ = ["check_loss", "warn_of_slopes"]
 
@@ -64,7 +64,7 @@ def check_loss(loss: str | Loss | type[Loss], n_dims: int = 2) -> None:
 def warn_of_slopes(loss: Loss) -> None:
     """Warn, once per class, of slopes that do not match the value; losses of this package are not checked."""
     kind = type(loss)
-    if is_ours(kind) or kind in _checked_classes:
+    if is_library_class(kind) or kind in _checked_classes:
         return
     _checked_classes.add(kind)
     try:

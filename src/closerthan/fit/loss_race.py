@@ -25,7 +25,8 @@ from numpy.typing import NDArray
 
 from closerthan.checks import whole
 from closerthan.comparisons import Comparisons
-from closerthan.comparisons.grouping import AUTO, mixed, questions
+from closerthan.comparisons.grouping import AUTO
+from closerthan.comparisons.questions import object_set_keys, splitmix64
 from closerthan.fit.checkpoint import choice_in, refuse_another
 from closerthan.fit.ctrl_c import CancelFlag, CtrlC
 from closerthan.fit.fixed_loss import Inputs, Run, fit, identity, shape_distance
@@ -33,7 +34,7 @@ from closerthan.fit.parallel import run_together, threads_for
 from closerthan.fit.progress import compile_notice, trials_bar
 from closerthan.history import History
 from closerthan.losses import LOSSES
-from closerthan.metrics import kish_number, margins, ratio_variance, share_standard_error
+from closerthan.metrics import kish_number, margins, proportion_standard_error, ratio_variance
 from closerthan.objective.processes import SingleProcess
 from closerthan.objective.protocol import require
 from closerthan.result import Candidate, Result, Start
@@ -265,7 +266,7 @@ def race(
         judged += kish_number(rounds[-1].total)
         errors = {loss: _summary(loss, fits[loss]).held_out_error for loss in remaining}
         best = min(errors.values())
-        bar = best + CLEARLY * share_standard_error(best, judged)
+        bar = best + CLEARLY * proportion_standard_error(best, judged)
         remaining = [loss for loss in remaining if errors[loss] <= bar]
         if len(remaining) == 1 or out_of_time:
             break
@@ -356,7 +357,7 @@ def _parts(
 def _sample(answers: Comparisons, fraction: float, rng: np.random.Generator) -> Comparisons:
     """Return about this fraction of the questions of a large file, without sorting them."""
     salt = rng.integers(2**64, dtype=np.uint64)
-    keys = mixed(questions(answers.rows, answers.n_objects, answers.answers) ^ salt)
+    keys = splitmix64(object_set_keys(answers.rows, answers.n_objects, answers.answers) ^ salt)
     return answers.take(keys < np.uint64(fraction * 2.0**64))
 
 

@@ -11,7 +11,7 @@ from closerthan.comparisons import Comparisons
 from closerthan.fit.embedding import embed
 from closerthan.fit.monitor import Callback
 from closerthan.losses import Loss
-from closerthan.registry import Own
+from closerthan.registry import UserDefined
 from closerthan.result import Result
 from closerthan.settings import GIVEN, Budget, Settings
 
@@ -48,7 +48,7 @@ class FitPlan:
     """
 
     settings: Settings
-    loss: str | Loss | Own = "auto"
+    loss: str | Loss | UserDefined = "auto"
     device: "str | Device" = "cpu"
     n_threads: int | None = None
     progress: bool | str = False

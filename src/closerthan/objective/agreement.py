@@ -1,4 +1,4 @@
-"""Agreement of a map with comparisons, which have been checked before."""
+"""Agreement of a map with comparisons; the arguments are not checked again."""
 
 import numpy as np
 
@@ -8,10 +8,10 @@ from closerthan.compiled import agreement, compiling
 from closerthan.compiled.rows import rows_of
 from closerthan.losses import Loss
 
-__all__ = ["log_odds", "margins", "wrong_share"]
+__all__ = ["log_odds", "margins", "wrong_fraction"]
 
 
-def wrong_share(answers: Comparisons, x: Array) -> float:
+def wrong_fraction(answers: Comparisons, x: Array) -> float:
     """Return the fraction (by weight) of comparisons that the map contradicts."""
     return float(agreement.wrong_weight(rows_of(answers), answers.weights, x) / answers.total_weight)
 

@@ -11,11 +11,11 @@ from closerthan.objective.wrapped import LocalDevice
 __all__ = ["DEVICES", "device_named", "has_gpu", "local_device"]
 
 DEVICES = ("cpu", "cuda", "auto")
-WORTH_A_GPU = 2_000_000  # comparisons; a fit to fewer ends on two cores before a GPU has started
+WORTH_A_GPU = 2_000_000  # comparisons; with fewer, a fit on two cores finishes before a GPU has started
 
 
 def device_named(device: str | Device, n_threads: int | None, n_comparisons: int = 0) -> Device:
-    """Return a device, given itself or its name; ``n_threads`` of None keeps the device's own number of threads.
+    """Return the device with a given name, or the device itself; ``n_threads=None`` keeps its number of threads.
 
     "auto" is a GPU if there is one and there are enough comparisons to benefit from it.
 
@@ -39,7 +39,7 @@ def local_device(name: str, n_threads: int | None, n_comparisons: int = 0) -> Lo
     """Return the device with this name, for one process."""
     kind, _, number = name.partition(":")
     if kind not in DEVICES or (number and not (kind == "cuda" and number.isdecimal())):
-        raise ValueError(f"unknown device {name!r}; known are: {', '.join(DEVICES)}, and cuda:1 for a second GPU")
+        raise ValueError(f"unknown device {name!r}; choose from: {', '.join(DEVICES)}, and cuda:1 for a second GPU")
     if kind == "cpu" or (kind == "auto" and not (n_comparisons >= WORTH_A_GPU and has_gpu())):
         return CPU(n_threads)
     if not _has_torch():

@@ -128,7 +128,7 @@ class SolverObjective(MeanLoss, Protocol[M]):
         """Number of terms, one per comparison."""
 
     def value(self, x: Array | M) -> Point[Array | M]:
-        """Return what :meth:`at` does, but possibly without the gradient (one row of NaN), which is faster."""
+        """Return the same as :meth:`at` but possibly, to save time, without the gradient (a single NaN instead)."""
         return self.at(np.asarray(x))
 
 
@@ -293,7 +293,7 @@ class WithPolyakWalk(SolverObjective[M], Protocol[M]):
         """
 
     def padded_width(self, n_dims: int) -> int:
-        """Return how many dimensions, at least ``n_dims``, a walk can have at no extra cost, as it pads rows."""
+        """Return the width to which a walk pads rows of ``n_dims``; up to this width, dimensions cost no extra time."""
 
 
 class WithGramGradient(SolverObjective, Protocol):

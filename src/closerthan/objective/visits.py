@@ -10,7 +10,7 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["MOST_RUNS", "ShuffledPass", "UniformDraws", "Visits", "mixed_seed", "seed_of"]
+__all__ = ["MOST_RUNS", "ShuffledPass", "UniformDraws", "Visits", "derive_seed", "seed_of"]
 
 Order = NDArray[np.int64]
 
@@ -36,12 +36,12 @@ class ShuffledPass:
     size: int
 
     @classmethod
-    def drawn(cls, rng: np.random.Generator, n_terms: int, most_runs: int = MOST_RUNS) -> Self:
+    def draw(cls, rng: np.random.Generator, n_terms: int, most_runs: int = MOST_RUNS) -> Self:
         """Draw a whole pass.
 
         Examples
         --------
-        >>> order = ShuffledPass.drawn(np.random.default_rng(0), 100).indices()
+        >>> order = ShuffledPass.draw(np.random.default_rng(0), 100).indices()
         >>> bool((np.sort(order) == np.arange(100)).all())
         True
         """
@@ -161,6 +161,6 @@ def seed_of(piece: ShuffledPass | UniformDraws) -> int:
     return zlib.crc32(piece.runs[:1024].tobytes() + piece.rest[:1024].tobytes())
 
 
-def mixed_seed(seed: int, number: int) -> int:
+def derive_seed(seed: int, number: int) -> int:
     """Derive the seed of one of several streams from a common seed."""
     return int(np.random.SeedSequence([seed, number]).generate_state(1, np.uint64)[0] >> 1)

@@ -1,6 +1,6 @@
-"""More from the same answers: new objects on a map, groups, several views, and what needs no map.
+"""Analyses of objects: placing new ones on a map, groups, several views, and methods that need no map.
 
-What is an estimator of scikit-learn, or needs one, is in ``classification``, which is imported when it is asked for.
+``classification`` depends on scikit-learn and is therefore imported only on demand.
 """
 
 from closerthan.objects.central_objects import Centrality, centrality

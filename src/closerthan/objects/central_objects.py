@@ -1,14 +1,14 @@
-"""How central each object is, straight from answers: the medoid, those near it, and outliers.
+"""Centrality of objects, directly from answers: the medoid, its rivals, and outliers.
 
-Two measures, both between objects that are compared at random:
+There are two measures, both for objects that are compared at random:
 
-- *lens depth* (Kleindessner and von Luxburg 2017): the share of the questions "which of these three is the most
-  central?" that an object wins. Of three objects the most central is the one opposite the longest side; two comparisons
-  say which one that is, ``d(a, c) < d(a, b)`` and ``d(b, c) < d(b, a)``. It ranks, but it does not know how far out an
-  object is: the depth of whatever lies at the rim is near 0.
-- *nearness*: how often an object was called the nearer one, minus how often the farther one, as a share. Each
-  comparison tells it. It is ``P(most central) - P(odd one)`` of three random objects, and -1 for an object that is far
-  from all others.
+- *lens depth* (Kleindessner and von Luxburg 2017): the fraction of the questions "which of these three is the most
+  central?" that an object wins. Of three objects, the most central one is opposite the longest side; two comparisons
+  identify it, ``d(a, c) < d(a, b)`` and ``d(b, c) < d(b, a)``. Lens depth ranks objects but does not measure how far
+  out they are: the depth of every object at the margin is near 0.
+- *nearness*: the fraction of its comparisons in which an object is the nearer one, minus that in which it is the
+  farther one. Every comparison contributes. Nearness is ``P(most central) - P(odd one)`` of three random objects, and
+  -1 for an object that is far from all others.
 """
 
 from dataclasses import dataclass
@@ -19,27 +19,29 @@ from numpy.typing import ArrayLike, NDArray
 from closerthan.arrays import Array
 from closerthan.checks import checked
 from closerthan.comparisons import Comparisons, pairs_of
-from closerthan.comparisons.grouping import numbered, questions
-from closerthan.metrics import NORMAL_95, share_standard_error
+from closerthan.comparisons.questions import consecutive_numbers, object_set_keys
+from closerthan.metrics import NORMAL_95, proportion_standard_error
+from closerthan.wording import html_table
 
 __all__ = ["MEASURES", "Centrality", "centrality"]
 
 MEASURES = ("lens depth", "nearness")
-OUTLYING = -0.85  # nearness of outliers; the last of 50 normal points is above it in seven of eight clouds
+MOST_ROWS = 20  # objects in the table of a notebook
+OUTLYING = -0.85  # largest nearness of outliers; the lowest of 50 normal points exceeds it in seven of eight samples
 
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Centrality:
-    """How central each object is.
+    """Centrality of each object.
 
     Attributes
     ----------
     scores
-        Lens depth (0 to 1) or nearness (-1 to 1) of each object; NaN where nothing is known about it.
+        Lens depth (0 to 1) or nearness (-1 to 1) of each object; NaN for an object without answers.
     standard_errors
-        Of the scores, for as many answers.
+        Standard errors of the scores.
     counts
-        Answers (lens depth) or comparisons (nearness) that a score is made of.
+        Number of answers (lens depth) or comparisons (nearness) from which each score is computed.
     measure
         "lens depth" or "nearness".
     names
@@ -54,18 +56,18 @@ class Centrality:
 
     @property
     def ranking(self) -> NDArray[np.intp]:
-        """The objects' numbers, the most central first; those that nothing is known about are left out."""
+        """Numbers of the objects, the most central first, without those that have no score."""
         order: NDArray[np.intp] = np.argsort(-self.scores, kind="stable")
         return order[~np.isnan(self.scores[order])]
 
     @property
     def medoid(self) -> int:
-        """The most central object: an estimate of the one with the least distance to all others."""
+        """The most central object: an estimate of the one with the smallest total distance to all others."""
         return int(self.ranking[0])
 
     @property
     def rivals(self) -> NDArray[np.intp]:
-        """Objects that may be the medoid as well: their scores differ from its by less than chance does."""
+        """Objects that may be the medoid as well, since their scores do not differ significantly from its score."""
         others = self.ranking[1:]
         apart = np.hypot(self.standard_errors[self.medoid], self.standard_errors[others])
         close: NDArray[np.intp] = others[self.scores[self.medoid] - self.scores[others] < NORMAL_95 * apart]
@@ -75,25 +77,33 @@ class Centrality:
     def outliers(self) -> NDArray[np.intp] | None:
         """Objects that are nearly always the farther one, the farthest first; None for lens depth, which only ranks.
 
-        Their 95 % interval must lie below 0: an object that was the farther one in its only comparison is not listed.
+        Their 95 % interval must lie below 0, which excludes objects with very few comparisons.
         """
         if self.measure == "lens depth":
             return None
         last = self.ranking[::-1]
-        is_sure = self.scores[last] + NORMAL_95 * self.standard_errors[last] < 0
-        return last[(self.scores[last] <= OUTLYING) & is_sure]
+        is_significant = self.scores[last] + NORMAL_95 * self.standard_errors[last] < 0
+        return last[(self.scores[last] <= OUTLYING) & is_significant]
 
     @checked
     def called(self, number: int) -> str:
-        """The name of an object, or its number."""
+        """Return the name of an object, or its number if it has none."""
         return str(number) if self.names is None else self.names[number]
 
     def __repr__(self) -> str:
         return f"Centrality({len(self.scores):,} objects by {self.measure}, {self.in_words})"
 
+    def _repr_html_(self) -> str:
+        ranking = self.ranking.tolist()
+        rows = [
+            (self.called(one), f"{self.scores[one]:.3f}", f"{self.standard_errors[one]:.3f}")
+            for one in ranking[:MOST_ROWS]
+        ]
+        return html_table(repr(self), ("object", self.measure, "standard error"), rows, len(ranking))
+
     @property
     def in_words(self) -> str:
-        """Which object is the medoid, and how sure that is."""
+        """The medoid and its rivals, in words."""
         rivals = self.rivals
         if not len(rivals):
             return f"medoid {self.called(self.medoid)}"
@@ -104,79 +114,90 @@ class Centrality:
 
 @checked
 def centrality(answers: Comparisons | ArrayLike, measure: str | None = None) -> Centrality:
-    """How central each object is, without a map, in a time that grows with the number of answers.
+    """Measure the centrality of each object without a map, in time proportional to the number of answers.
 
     Parameters
     ----------
     answers
-        Triplets or quadruplets about objects that were chosen at random, or nearly so.
+        Triplets or quadruplets about objects that were chosen at random, at least approximately.
     measure
-        "lens depth" (of triplets), or "nearness". None: lens depth if most comparisons are from answers to "which of
+        "lens depth" (for triplets) or "nearness". None: lens depth if most comparisons are from answers to "which of
         these three is the most central?", otherwise nearness.
 
     Examples
     --------
     >>> import closerthan as ct
     >>> points = [[0.0], [1.0], [2.1], [3.3], [4.6], [20.0]]
-    >>> found = ct.centrality(ct.datasets.simulated(points, 2000, seed=0))
-    >>> found
+    >>> result = ct.centrality(ct.datasets.simulated(points, 2000, seed=0))
+    >>> result
     Centrality(6 objects by nearness, medoid 2)
-    >>> found.outliers.tolist()
+    >>> result.outliers.tolist()
     [5]
     """
     if measure is not None and measure not in MEASURES:
         raise ValueError(f"measure is {measure!r}; it can be {' or '.join(MEASURES)}")
-    given = Comparisons.of(answers)
-    triplets = given.rows.shape[1] == 3
+    comparisons = Comparisons.of(answers)
+    triplets = comparisons.rows.shape[1] == 3
     if measure == "lens depth" and not triplets:
         raise ValueError('measure is "lens depth", which needs triplets; quadruplets have "nearness" alone')
     if measure == "nearness" or not triplets:
-        return _nearness(given)
-    decided = _most_central(given)
-    if measure is None and 2 * decided.n_asked < len(given):
-        return _nearness(given)
+        return _nearness(comparisons)
+    decided = _most_central(comparisons)
+    if measure is None and 2 * decided.n_explicit < len(comparisons):
+        return _nearness(comparisons)
     if not len(decided.centre):
         raise ValueError(
             'no answers say which of three objects is the most central, which "lens depth" counts; choose "nearness"'
         )
-    return _lens_depth(given, decided)
+    return _lens_depth(comparisons, decided)
 
 
 @dataclass(frozen=True)
 class _Decided:
-    """Questions whose most central object is known."""
+    """Sets of three objects whose most central object is determined by the answers.
+
+    Attributes
+    ----------
+    centre, others
+        The most central object of each set, and the two others.
+    weights
+        Weight of each set.
+    n_explicit
+        Number of comparisons from answers that determine the most central object by themselves.
+    """
 
     centre: NDArray[np.int32]
-    others: NDArray[np.int32]  # two each
+    others: NDArray[np.int32]
     weights: Array
-    n_asked: int  # comparisons from answers that said it themselves
+    n_explicit: int
 
 
 def _most_central(answers: Comparisons) -> _Decided:
-    """For three objects at a time, what two comparisons say about the most central one.
+    """Return the sets of three objects for which two comparisons determine the most central object.
 
-    Comparisons of one answer decide about it. Otherwise all those about the same three objects do, by majority.
+    If the comparisons of one answer determine it, they count as one vote; otherwise the majority of all comparisons
+    about the same three objects decides.
     """
     rows = answers.rows
-    three = numbered(questions(rows, answers.n_objects, None)).astype(np.int64)
+    three = consecutive_numbers(object_set_keys(rows, answers.n_objects, None)).astype(np.int64)
     unit, several = three, np.zeros(len(rows), dtype=bool)
     if answers.answers is not None:
-        own = numbered((answers.answers.astype(np.int64) * (int(three.max()) + 1) + three).astype(np.uint64))
+        own = consecutive_numbers((answers.answers.astype(np.int64) * (int(three.max()) + 1) + three).astype(np.uint64))
         several = np.bincount(own)[own] > 1
-        unit = numbered(np.where(several, own + int(three.max()) + 1, three).astype(np.uint64))
+        unit = consecutive_numbers(np.where(several, own + int(three.max()) + 1, three).astype(np.uint64))
     n_units = int(unit.max()) + 1
     members = np.empty((n_units, 3), dtype=np.int32)
     members[unit] = np.sort(rows, axis=1)
     own_members = members[unit]
     anchor = np.argmax(own_members == rows[:, :1], axis=1)
-    first = np.where(anchor == 0, own_members[:, 1], own_members[:, 0])  # of the two that are not the anchor
+    first = np.where(anchor == 0, own_members[:, 1], own_members[:, 0])  # the first of the two other objects
     weights = np.ones(len(rows)) if answers.weights is None else answers.weights
     votes = np.bincount(unit * 3 + anchor, np.where(rows[:, 1] == first, weights, -weights), 3 * n_units)
     v0, v1, v2 = votes.reshape(n_units, 3).T  # positive: the first of the other two is nearer
-    said = np.stack([(v1 > 0) & (v2 > 0), (v0 > 0) & (v2 < 0), (v0 < 0) & (v1 < 0)], axis=1)
+    wins = np.stack([(v1 > 0) & (v2 > 0), (v0 > 0) & (v2 < 0), (v0 < 0) & (v1 < 0)], axis=1)
     sizes = np.abs(np.stack([v1, v2, v0, v2, v0, v1], axis=1)).reshape(n_units, 3, 2).mean(axis=2)
-    which = np.flatnonzero(said.any(axis=1))
-    place = said[which].argmax(axis=1)
+    which = np.flatnonzero(wins.any(axis=1))
+    place = wins[which].argmax(axis=1)
     rest = np.array([[1, 2], [0, 2], [0, 1]])[place]
     return _Decided(
         members[which, place],
@@ -188,15 +209,15 @@ def _most_central(answers: Comparisons) -> _Decided:
 
 def _lens_depth(answers: Comparisons, decided: _Decided) -> Centrality:
     n_objects = answers.n_objects
-    shown = np.concatenate([decided.centre, *decided.others.T])
-    total, squared = (np.bincount(shown, np.tile(w, 3), n_objects) for w in (decided.weights, decided.weights**2))
+    objects = np.concatenate([decided.centre, *decided.others.T])
+    total, squared = (np.bincount(objects, np.tile(w, 3), n_objects) for w in (decided.weights, decided.weights**2))
     won = np.bincount(decided.centre, decided.weights, n_objects)
     with np.errstate(invalid="ignore", divide="ignore"):
-        number = total**2 / squared  # of answers of equal weight
+        number = total**2 / squared  # effective number of answers
         depth = won / total
-        held_back = (depth * number + 0.5) / (number + 1)  # a share of 0 is not known for certain
-        errors = share_standard_error(held_back, number)
-    return Centrality(depth, errors, np.bincount(shown, minlength=n_objects), "lens depth", answers.names)
+        shrunk = (depth * number + 0.5) / (number + 1)  # a fraction of 0 or 1 must not have a standard error of 0
+        errors = proportion_standard_error(shrunk, number)
+    return Centrality(depth, errors, np.bincount(objects, minlength=n_objects), "lens depth", answers.names)
 
 
 def _nearness(answers: Comparisons) -> Centrality:
@@ -207,21 +228,21 @@ def _nearness(answers: Comparisons) -> Centrality:
     with np.errstate(invalid="ignore", divide="ignore"):
         number = total**2 / squared
         score = sums / total
-        held_back = score * number / (number + 1)
-        errors = np.sqrt((1 - held_back**2) / number)
+        shrunk = score * number / (number + 1)
+        errors = np.sqrt((1 - shrunk**2) / number)
     return Centrality(score, errors, np.bincount(objects, minlength=n_objects), "nearness", answers.names)
 
 
 def _parts(rows: NDArray[np.int32], weights: Array) -> tuple[NDArray[np.int32], Array, Array]:
-    """The nearer and the farther objects of all rows: their numbers, the weights of their rows, and 1 or -1.
+    """Return the objects of all rows, the weights of their rows, and the sign: 1 for nearer, -1 for farther objects.
 
     An object of both pairs, such as a triplet's anchor, is neither nearer nor farther.
     """
     near, far = pairs_of(rows)
-    found = []
+    columns = []
     for pair, against, sign in ((near, far, 1.0), (far, near, -1.0)):
         for one in pair[1:] if rows.shape[1] == 3 else pair:
             apart = slice(None) if rows.shape[1] == 3 else (one != against[0]) & (one != against[1])
-            found.append((one[apart], weights[apart], np.full(len(one[apart]), sign)))
-    objects, weight, signs = (np.concatenate(parts) for parts in zip(*found, strict=True))
+            columns.append((one[apart], weights[apart], np.full(len(one[apart]), sign)))
+    objects, weight, signs = (np.concatenate(parts) for parts in zip(*columns, strict=True))
     return objects, weight, signs

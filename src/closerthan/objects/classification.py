@@ -1,4 +1,4 @@
-"""Labels of objects: do the answers know them, and what label has an object that nobody labelled?"""
+"""Labels of objects: their agreement with answers, and a classifier for objects without labels."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from closerthan.arrays import Array
 from closerthan.checks import checked, whole
 from closerthan.comparisons import Comparisons
-from closerthan.metrics import share_standard_error
+from closerthan.metrics import proportion_standard_error
 from closerthan.objects.triplet_kernels import triplet_kernel
 from closerthan.wording import percent
 
@@ -24,23 +24,23 @@ METHODS = ("svm", "neighbours")
 
 @dataclass(frozen=True, repr=False, eq=False)
 class LabelScores:
-    """How well labels of objects agree with answers.
+    """Agreement of object labels with answers.
 
     Attributes
     ----------
     agreement
-        Of the comparisons in which just one of the two compared objects has the anchor's label: the share in which it
-        was called the nearer one. One half: the answers do not know the labels.
+        Among the comparisons in which exactly one of the two compared objects has the anchor's label: the fraction in
+        which that object is the nearer one. One half means that the answers are unrelated to the labels.
     standard_error
-        Of the agreement.
+        Standard error of the agreement.
     n_telling
-        How many such comparisons there are.
+        Number of such comparisons.
     accuracy
-        The share of the labelled objects whose label their nearest neighbours have, each object left out in turn.
+        Leave-one-out accuracy of a k-nearest-neighbour classifier on the labelled objects.
     chance
-        The accuracy of always saying the most frequent label.
+        Accuracy of always predicting the most frequent label.
     predicted
-        What the neighbours say of each object; None where no answers are about it.
+        Label predicted by the neighbours of each object; None for an object without answers.
     """
 
     agreement: float
@@ -64,16 +64,16 @@ def label_scores(
     *,
     n_neighbours: int = NEIGHBOURS,
 ) -> LabelScores:
-    """How well labels agree with answers, without a map.
+    """Measure the agreement of labels with answers, without a map.
 
     Parameters
     ----------
     answers
         Triplets.
     labels
-        One per object, None where it is not known; or a mapping from names to labels.
+        One label per object, None if it is unknown; or a mapping from names to labels.
     n_neighbours
-        How many neighbours vote, by :func:`triplet_kernel`.
+        Number of neighbours that vote; similarities are those of :func:`triplet_kernel`.
 
     Examples
     --------
@@ -82,51 +82,54 @@ def label_scores(
     >>> ct.label_scores(ct.datasets.simulated(points, 2000, seed=0), ["cat"] * 8 + ["dog"] * 8)
     LabelScores(agreement 91.6 % ± 0.9 %, nearest neighbours 94 % right, chance 50 %)
     """
-    given = Comparisons.of(answers)
-    called = _labels_of(given, labels)
-    known = np.array([label is not None for label in called])
-    if not known.any():
+    comparisons = Comparisons.of(answers)
+    label_of = _labels_of(comparisons, labels)
+    has_label = np.array([label is not None for label in label_of])
+    if not has_label.any():
         raise ValueError("no object has a label; pass at least two different ones")
-    classes, code = np.unique(np.array([label for label in called if label is not None]), return_inverse=True)
+    classes, code = np.unique(np.array([label for label in label_of if label is not None]), return_inverse=True)
     if len(classes) < 2:
         raise ValueError(f"all labels are {classes[0]!r}; pass at least two different ones")
-    number = np.full(len(called), -1)
-    number[known] = code
-    kernel = triplet_kernel(given)  # says so if these are no triplets
-    anchor, near, far = number[given.rows].T
+    number = np.full(len(label_of), -1)
+    number[has_label] = code
+    kernel = triplet_kernel(comparisons)  # raises an error for quadruplets
+    anchor, near, far = number[comparisons.rows].T
     telling = (anchor >= 0) & (near >= 0) & (far >= 0) & ((anchor == near) != (anchor == far))
-    weights = np.ones(len(given)) if given.weights is None else given.weights
-    agreement, error = _share((anchor == near)[telling], weights[telling])
-    np.fill_diagonal(kernel, -np.inf)  # nobody is a neighbour of its own
-    votes = _votes(kernel[:, known], code, len(classes), whole("n_neighbours", n_neighbours))
+    weights = np.ones(len(comparisons)) if comparisons.weights is None else comparisons.weights
+    agreement, error = _fraction((anchor == near)[telling], weights[telling])
+    np.fill_diagonal(kernel, -np.inf)  # an object is not its own neighbour
+    votes = _votes(kernel[:, has_label], code, len(classes), whole("n_neighbours", n_neighbours))
     predicted = votes.argmax(axis=1)
     return LabelScores(
         agreement,
         error,
         int(telling.sum()),
-        float(np.mean(predicted[known] == code)),
-        float(np.bincount(code).max() / known.sum()),
-        tuple(classes[label].item() if seen else None for label, seen in zip(predicted, given.mentioned, strict=True)),
+        float(np.mean(predicted[has_label] == code)),
+        float(np.bincount(code).max() / has_label.sum()),
+        tuple(
+            classes[label].item() if has_answers else None
+            for label, has_answers in zip(predicted, comparisons.mentioned, strict=True)
+        ),
     )
 
 
 class ComparisonClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
-    """Labels for objects, learnt from the labels of others and answers about all of them.
+    """Classifier for objects, trained on the labels of other objects and answers about all of them.
 
-    To scikit-learn an object is its number or its name, so that ``cross_val_score(classifier, numbers, labels)`` works.
+    A sample is the number or the name of an object, so that ``cross_val_score(classifier, numbers, labels)`` works.
 
     Parameters
     ----------
     answers
-        Triplets about all objects, with labels and without.
+        Triplets about all objects, with and without labels.
     method
-        "svm", a support vector machine on the triplet kernel; or "neighbours", a vote of the nearest by it.
+        "svm", a support vector machine with the triplet kernel, or "neighbours", k-nearest neighbours by that kernel.
     kind
         The kernel: "k1", "k2" or "both".
     C
-        Of the support vector machine: how much a wrong label costs.
+        Penalty of the support vector machine for misclassified objects.
     n_neighbours
-        How many vote.
+        Number of neighbours.
 
     Examples
     --------
@@ -154,12 +157,12 @@ class ComparisonClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         self.n_neighbours = n_neighbours
 
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
-        """Learn from objects (their numbers or names) and their labels."""
+        """Fit the classifier to objects (their numbers or names) and their labels."""
         if self.method not in METHODS:
             raise ValueError(f"method is {self.method!r}; it can be {' or '.join(METHODS)}")
-        given = Comparisons.of(self.answers)
-        self.names_, self.n_objects_ = given.names, given.n_objects
-        self.kernel_ = triplet_kernel(given, self.kind)
+        comparisons = Comparisons.of(self.answers)
+        self.names_, self.n_objects_ = comparisons.names, comparisons.n_objects
+        self.kernel_ = triplet_kernel(comparisons, self.kind)
         self.objects_ = self._numbers(X)
         labels = np.asarray(y)
         if labels.shape != self.objects_.shape:
@@ -172,22 +175,22 @@ class ComparisonClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         if self.method == "svm":
             from sklearn.svm import SVC
 
-            known = self.kernel_[np.ix_(self.objects_, self.objects_)]
-            self.svm_ = SVC(C=self.C, kernel="precomputed").fit(known, self._code)
+            kernel = self.kernel_[np.ix_(self.objects_, self.objects_)]
+            self.svm_ = SVC(C=self.C, kernel="precomputed").fit(kernel, self._code)
         else:
             whole("n_neighbours", self.n_neighbours)
         return self
 
     def predict(self, X: ArrayLike) -> NDArray[Any]:
-        """The labels of objects."""
+        """Predict the labels of objects."""
         check_is_fitted(self)
-        like = self.kernel_[np.ix_(self._numbers(X), self.objects_)]
+        kernel = self.kernel_[np.ix_(self._numbers(X), self.objects_)]
         if self.method == "svm":
-            code = self.svm_.predict(like)
+            code = self.svm_.predict(kernel)
         else:
-            code = _votes(like, self._code, len(self.classes_), self.n_neighbours).argmax(axis=1)
-        found: NDArray[Any] = self.classes_[code]
-        return found
+            code = _votes(kernel, self._code, len(self.classes_), self.n_neighbours).argmax(axis=1)
+        labels: NDArray[Any] = self.classes_[code]
+        return labels
 
     def _numbers(self, X: ArrayLike) -> NDArray[np.intp]:
         objects = np.asarray(X)
@@ -213,36 +216,36 @@ class ComparisonClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
 def _labels_of(answers: Comparisons, labels: Any) -> list[Any]:
     if isinstance(labels, Mapping):
         if answers.names is None:
-            raise ValueError("labels are given by name, but the answers have no names; pass one label per object")
+            raise ValueError("labels have names, but the objects of the answers do not; pass one label per object")
         unknown = next((name for name in labels if str(name) not in answers.names), None)
         if unknown is not None:
-            raise ValueError(f"there is a label of {unknown!r}, but no object has that name; remove it or rename it")
+            raise ValueError(f"there is a label for {unknown!r}, but no object has that name; remove it or rename it")
         by_name = {str(name): label for name, label in labels.items()}
         return [by_name.get(name) for name in answers.names]
-    given = labels.tolist() if isinstance(labels, np.ndarray) else list(labels)
-    if len(given) != answers.n_objects:
+    by_object = labels.tolist() if isinstance(labels, np.ndarray) else list(labels)
+    if len(by_object) != answers.n_objects:
         raise ValueError(
-            f"there are {len(given)} labels for {answers.n_objects} objects; pass None where there is none"
+            f"there are {len(by_object)} labels for {answers.n_objects} objects; pass None where there is none"
         )
-    return given
+    return by_object
 
 
-def _share(right: NDArray[np.bool_], weights: Array) -> tuple[float, float]:
+def _fraction(right: NDArray[np.bool_], weights: Array) -> tuple[float, float]:
+    """Return a weighted fraction and its standard error."""
     if not len(right):
         return float("nan"), float("nan")
-    share = float(np.average(right, weights=weights))
+    fraction = float(np.average(right, weights=weights))
     number = float(weights.sum() ** 2 / np.sum(weights**2))
-    return share, float(share_standard_error(share, number))
+    return fraction, float(proportion_standard_error(fraction, number))
 
 
-def _votes(like: Array, code: NDArray[np.intp], n_classes: int, n_neighbours: int) -> Array:
-    """Votes of each object's nearest for each class; of as many votes the class that is more alike wins."""
-    number = min(n_neighbours, like.shape[1])
-    nearest = np.argsort(-like, axis=1, kind="stable")[:, :number]
-    strength = np.take_along_axis(like, nearest, axis=1)
-    votes = np.zeros((len(like), n_classes))
+def _votes(similarity: Array, code: NDArray[np.intp], n_classes: int, n_neighbours: int) -> Array:
+    """Return k-nearest-neighbour votes per class; ties go to the class with the larger summed similarity."""
+    number = min(n_neighbours, similarity.shape[1])
+    nearest = np.argsort(-similarity, axis=1, kind="stable")[:, :number]
+    strength = np.take_along_axis(similarity, nearest, axis=1)
+    votes = np.zeros((len(similarity), n_classes))
     for place in range(number):
-        able = np.isfinite(strength[:, place])  # an object does not vote for itself
-        rows = np.flatnonzero(able)
+        rows = np.flatnonzero(np.isfinite(strength[:, place]))  # an object does not vote for itself
         votes[rows, code[nearest[rows, place]]] += 1 + strength[rows, place] / (4 * number)
     return votes

@@ -1,4 +1,4 @@
-"""Groups of objects, from answers or on a map, with their number and how clear they are."""
+"""Groups of objects, from answers or on a map, with a test of their number and separation."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
@@ -21,43 +21,45 @@ from closerthan.result import Result
 from closerthan.saving import whole_file
 from closerthan.settings import FitOptions, Settings, lists_options
 from closerthan.uncertainty.refitter import Refitter, plan_refits
-from closerthan.wording import counted, percent
+from closerthan.wording import counted, html_table, percent
 
 __all__ = ["Clustering", "cluster"]
 
+MOST_NAMED = 10  # objects of each group in the table of a notebook
 METHODS = ("average", "ward", "spectral", "comparisons")
 LOSS = "ste"  # default loss of the maps on which the number of groups is found
 MOST = 8  # default of the largest number of groups
-HALVINGS = 5  # of the answers: ten maps on which the number of groups is found again
-MOST_COUNTED = 20  # of the maps passed by the caller, on which it is found again
-STABLE = 0.8  # fraction of these maps on which it must be the same; docs/measured/group-numbers.md
-DOUBT = 0.5  # of the maps: an object that is with its group on fewer is in doubt
+HALVINGS = 5  # random halvings of the answers; the number of groups is counted again on the ten resulting maps
+MOST_COUNTED = 20  # maps passed by the caller on which the number of groups is counted again
+STABLE = 0.8  # fraction of these maps that must show the same number; docs/measured/group-numbers.md
+DOUBT = 0.5  # an object that is with its group on a smaller fraction of the maps is in doubt
 
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Clustering:
-    """Groups of objects.
+    """Result of :func:`cluster`: groups of objects.
 
     Attributes
     ----------
     labels
-        The group of each object, from 0; the largest group first.
+        The group of each object, numbered from 0, the largest group first.
     method
-        How they were found.
+        The clustering method.
     tree
         The merges as SciPy's linkage matrix; None for "spectral", which makes no tree.
     names
-        The objects' names, or None.
-    together
-        The fraction of the maps on which two objects are in one group; None without maps.
+        Names of the objects, or None.
+    co_membership
+        For each pair of objects, the fraction of the maps on which both are in the same group; None without maps.
     silhouettes
-        Mean silhouette on the map for each number of groups that was tried (1: groups far apart, 0: none). Empty if
-        the number of groups was given, or if there are fewer than four objects.
+        Mean silhouette on the map for each number of groups that was tried (1: groups far apart, 0: no groups). Empty
+        if the caller chose the number of groups, or if there are fewer than four objects.
     reference
-        Silhouette that 95 % of maps of the same shape without gaps do not exceed; NaN without ``silhouettes``.
+        The silhouette that 95 % of the maps of the same shape without gaps do not exceed; NaN without ``silhouettes``.
     same_number
-        The fraction of other maps on which the same number of groups has the highest silhouette: maps fitted to halves
-        of the answers, or the ``maps`` that were passed. NaN if there are none, or if the number was given.
+        The fraction of other maps on which the same number of groups has the highest silhouette. The other maps are
+        fitted to halves of the answers, or are the ``maps`` that were passed. NaN if there are none, or if the caller
+        chose the number of groups.
     number_was_given
         Whether the caller chose the number of groups.
     """
@@ -66,7 +68,7 @@ class Clustering:
     method: str
     tree: Array | None = None
     names: tuple[str, ...] | None = None
-    together: Array | None = None
+    co_membership: Array | None = None
     silhouettes: dict[int, float] = field(default_factory=dict)
     reference: float = float("nan")
     same_number: float = float("nan")
@@ -79,30 +81,38 @@ class Clustering:
 
     @property
     def is_clear(self) -> bool | None:
-        """Whether the groups are farther apart than gaps that arise by chance; None if their number was given."""
+        """True if the groups are separated more clearly than by chance; None if the caller chose their number."""
         if self.number_was_given:
             return None
         return bool(self.silhouettes) and self.silhouettes[self.n_clusters] > self.reference
 
     @property
     def number_is_stable(self) -> bool | None:
-        """Whether most maps of other answers show the same number of groups; None if there are no such maps."""
+        """True if most maps of other answers show the same number of groups; None if there are no such maps."""
         return None if np.isnan(self.same_number) else self.same_number >= STABLE
 
     @property
     def groups(self) -> list[list[str]]:
         """The objects of each group, by name (or number)."""
-        called = self.names or tuple(str(number) for number in range(len(self.labels)))
-        return [[called[one] for one in np.flatnonzero(self.labels == group)] for group in range(self.n_clusters)]
+        names = self.names or tuple(str(number) for number in range(len(self.labels)))
+        return [[names[one] for one in np.flatnonzero(self.labels == group)] for group in range(self.n_clusters)]
 
     def __repr__(self) -> str:
         return f"Clustering({len(self.labels):,} objects in {counted(self.n_clusters, 'group')}, {self.in_words})"
 
+    def _repr_html_(self) -> str:
+        sizes = np.bincount(self.labels)
+        rows = [
+            (str(number + 1), f"{sizes[number]:,}", ", ".join(names[:MOST_NAMED]) + ", ..." * (len(names) > MOST_NAMED))
+            for number, names in enumerate(self.groups)
+        ]
+        return html_table(repr(self), ("group", "size", "objects"), rows)
+
     @property
     def in_words(self) -> str:
-        """How clear the groups are."""
+        """The separation of the groups, in words."""
         if self.is_clear is None:
-            return "as many as asked for"
+            return "the number that was requested"
         if not self.silhouettes:
             return "too few objects to tell"
         compared = f"silhouette {self.silhouettes[self.n_clusters]:.2f}; {self._reference_in_words}"
@@ -116,19 +126,19 @@ class Clustering:
 
     @property
     def _number_in_words(self) -> str:
-        """How certain the number of groups is."""
+        """The certainty of the number of groups, in words."""
         if self.number_is_stable is None:
-            return "it is not known whether other answers would show as many"
-        share = f"{percent(self.same_number, digits=0)} of the maps of other answers show as many"
-        return share if self.number_is_stable else f"but their number is uncertain: only {share}"
+            return "it is not known whether other answers would show the same number"
+        fraction = f"{percent(self.same_number, digits=0)} of the maps of other answers show the same number"
+        return fraction if self.number_is_stable else f"but their number is uncertain: only {fraction}"
 
     @property
     def advice(self) -> str:
-        """What to do with the groups, in a sentence."""
+        """Advice on the interpretation of the groups."""
         if self.is_clear is None:
             return (
-                "Their number was asked for. Whether the map shows groups at all is not known: leave the number out to "
-                "find it."
+                "Their number was requested. It was not tested whether the map shows groups at all: leave the number "
+                "out to find it."
             )
         if self.is_clear:
             number = self._number_in_words
@@ -140,36 +150,36 @@ class Clustering:
 
     @property
     def sureness(self) -> Array | None:
-        """For each object, the mean fraction of the maps on which it is with another one of its group.
+        """For each object, the mean fraction of the maps on which it is in the same group as another group member.
 
-        For an object alone in its group: the fraction on which it is apart from the one that it is most often with.
-        None without maps.
+        For an object that is alone in its group: the fraction of the maps on which it is separated from the object that
+        it shares a group with most often. None without maps.
         """
-        if self.together is None:
+        if self.co_membership is None:
             return None
         same = (self.labels[:, None] == self.labels) & ~np.eye(len(self.labels), dtype=bool)
-        with_others = np.where(same, self.together, 0.0).sum(axis=1)
-        company = same.sum(axis=1)
-        others = np.where(np.eye(len(self.labels), dtype=bool), 0.0, self.together).max(axis=1)
-        shares: Array = np.where(company > 0, with_others / np.maximum(company, 1), 1.0 - others)
-        return shares
+        with_others = np.where(same, self.co_membership, 0.0).sum(axis=1)
+        n_others = same.sum(axis=1)
+        closest = np.where(np.eye(len(self.labels), dtype=bool), 0.0, self.co_membership).max(axis=1)
+        fractions: Array = np.where(n_others > 0, with_others / np.maximum(n_others, 1), 1.0 - closest)
+        return fractions
 
     @property
     def doubtful(self) -> NDArray[np.intp]:
         """Objects that are with their group on less than half of the maps."""
         sure = self.sureness
-        found: NDArray[np.intp] = np.flatnonzero(np.zeros(0) if sure is None else sure < DOUBT)
-        return found
+        objects: NDArray[np.intp] = np.flatnonzero(np.zeros(0) if sure is None else sure < DOUBT)
+        return objects
 
     @checked
     def to_csv(self, path: str | Path) -> None:
-        """Write the group of each object, from 1, and how sure it is where that is known."""
-        called = self.names or tuple(str(number) for number in range(len(self.labels)))
+        """Write the group of each object, numbered from 1, and its sureness if there are other maps."""
+        names = self.names or tuple(str(number) for number in range(len(self.labels)))
         sure = self.sureness
-        cells = [""] * len(called) if sure is None else [f",{share:.3f}" for share in sure.tolist()]
+        cells = [""] * len(names) if sure is None else [f",{fraction:.3f}" for fraction in sure.tolist()]
         lines = [
             f"{quoted(name, ',')},{label + 1}{cell}"
-            for name, label, cell in zip(called, self.labels.tolist(), cells, strict=True)
+            for name, label, cell in zip(names, self.labels.tolist(), cells, strict=True)
         ]
         with whole_file(path) as table:
             table.write("\n".join(["name,group" + ",sureness" * (sure is not None), *lines, ""]).encode())
@@ -214,7 +224,7 @@ def cluster(
         fit, a map is fitted to find the number, and the groups themselves are found by ``method``.
     method
         For answers: "average" (the default), average linkage of :func:`~closerthan.objects.answer_similarities`;
-        "spectral", scikit-learn's spectral clustering of the same; "comparisons", comparison-based average linkage
+        "spectral", spectral clustering of the same similarities; "comparisons", comparison-based average linkage
         (Ghoshdastidar et al. 2019). For a map: "ward" (the default), "average" or "spectral", by its distances.
     maps
         Other maps of the same objects, such as replicates: the result then says how often two objects share a group.
@@ -231,10 +241,10 @@ def cluster(
     >>> import closerthan as ct
     >>> rng = np.random.default_rng(0)
     >>> points = np.repeat([[0.0, 0.0], [9.0, 0.0], [0.0, 9.0]], 6, axis=0) + rng.normal(size=(18, 2))
-    >>> found = ct.cluster(ct.datasets.simulated(points, 2000, seed=0))
-    >>> found.n_clusters, found.is_clear
+    >>> clustering = ct.cluster(ct.datasets.simulated(points, 2000, seed=0))
+    >>> clustering.n_clusters, clustering.is_clear
     (3, True)
-    >>> found.groups[0]
+    >>> clustering.groups[0]
     ['0', '1', '2', '3', '4', '5']
     """
     if method not in (None, *METHODS):
@@ -245,7 +255,7 @@ def cluster(
         seed = Settings.of(base, None, options).seed
         return _on_map(answers, n_clusters, method or "ward", maps, most, 0 if seed is None else seed)
     if maps is not None:
-        raise ValueError("maps are given beside answers; these are for groups on a map: pass a fit first")
+        raise ValueError("maps are for groups on a map, but the first argument is answers; pass a fit instead")
     if method == "ward":
         raise ValueError('method is "ward", which needs a map; for answers choose "average" or "comparisons"')
     comparisons, method = Comparisons.of(answers), method or "average"
@@ -274,7 +284,7 @@ def cluster(
 
 
 def _maps_of_halves(answers: Comparisons, refitter: Refitter, tick: Callable[[], None]) -> list[Array]:
-    """Maps fitted to random halves of the answers; none if there are too few to split."""
+    """Return maps fitted to random halves of the answers; none if there are too few answers to split."""
     if answers.n_answers < 2:
         return []
     rng = np.random.default_rng(refitter.seed)
@@ -292,33 +302,33 @@ def _on_map(
         raise ValueError("the map has one object; groups need at least two")
     if n_clusters is None:
         others = None if maps is None else [matrix_of("a map", one) for one in maps]
-        found = count_groups(x, most, seed)
+        count = count_groups(x, most, seed)
         return replace(
-            _on_map(result, found.number, method, others, most, seed),
-            silhouettes=found.silhouettes,
-            reference=found.reference,
-            same_number=float("nan") if not others else same_number(others[:MOST_COUNTED], found.number, most, seed),
+            _on_map(result, count.number, method, others, most, seed),
+            silhouettes=count.silhouettes,
+            reference=count.reference,
+            same_number=float("nan") if not others else same_number(others[:MOST_COUNTED], count.number, most, seed),
             number_was_given=False,
         )
     number = _checked(n_clusters, len(x))
     labels, tree = _map_labels(x, number, method, seed)
-    together = None if maps is None else _together(labels, number, maps, method, seed)
-    return Clustering(labels, method, tree, result.names, together)
+    co_membership = None if maps is None else _co_membership(labels, number, maps, method, seed)
+    return Clustering(labels, method, tree, result.names, co_membership)
 
 
-def _together(labels: NDArray[np.intp], number: int, maps: Iterable[ArrayLike], method: str, seed: int) -> Array:
-    """The fraction of the maps on which two objects are in one group."""
-    n_maps, together = 0, np.zeros((len(labels), len(labels)))
+def _co_membership(labels: NDArray[np.intp], number: int, maps: Iterable[ArrayLike], method: str, seed: int) -> Array:
+    """Return the fraction of the maps on which two objects are in the same group."""
+    n_maps, counts = 0, np.zeros((len(labels), len(labels)))
     for one in maps:
         other = matrix_of("a map", one)
         if len(other) != len(labels):
             raise ValueError(f"one of the maps has {len(other)} objects, the fit {len(labels)}; they must agree")
         groups, _ = _map_labels(other, number, method, seed)
-        together += groups[:, None] == groups
+        counts += groups[:, None] == groups
         n_maps += 1
     if not n_maps:
         raise ValueError("there are no maps; pass at least one, or None")
-    return together / n_maps
+    return counts / n_maps
 
 
 def _map_tree(x: Array) -> Array:
@@ -365,8 +375,8 @@ def _labels(answers: Comparisons, tree: Array | None, number: int, seed: int) ->
 def _spectral(affinity: Array, number: int, seed: int) -> NDArray[np.intp]:
     from sklearn.cluster import SpectralClustering
 
-    found = SpectralClustering(number, affinity="precomputed", random_state=seed).fit_predict(affinity)
-    return by_size(found)
+    groups = SpectralClustering(number, affinity="precomputed", random_state=seed).fit_predict(affinity)
+    return by_size(groups)
 
 
 def _checked(n_clusters: int, n_objects: int) -> int:

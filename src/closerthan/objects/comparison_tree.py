@@ -1,15 +1,15 @@
 """Comparison-based hierarchical clustering: a tree of objects from answers alone (Ghoshdastidar et al. 2019).
 
-Average linkage without distances. How close two clusters p and q are is judged against all other pairs of clusters:
+This is average linkage without distances. Two clusters p and q are compared with all other pairs of clusters:
 
     ``W(p, q) = mean over clusters r != s of  sum of w(i, j, k, l) / (|p| |q| |r| |s|)``
 
-over i in p, j in q, k in r and l in s, where w is 1 if {i, j} was called closer than {k, l}, -1 if the other way
-round, and 0 if nobody was asked. The two clusters with the largest W are merged. Of a question that was asked several
-times the majority counts.
+over i in p, j in q, k in r and l in s, where w is 1 if {i, j} is closer than {k, l} according to the answers, -1 in the
+opposite case, and 0 without an answer. The two clusters with the largest W are merged. For repeated questions, w is
+decided by the majority.
 
-A merge changes only what answers about the two clusters add up to: these are taken out and put in again, all others
-stay. Of m answers and n objects all merges together take about m log n additions where the tree is balanced.
+A merge changes only the sums of answers about the two clusters, which are subtracted and added again. With m answers
+and n objects, all merges together take about m log n additions if the tree is balanced.
 """
 
 from typing import Any
@@ -22,14 +22,14 @@ from closerthan.comparisons import Comparisons, pair_questions, pairs_of, revers
 
 __all__ = ["by_size", "comparison_tree", "cut"]
 
-SAME = 1e-9  # relative: scores that differ by less are ties, which sums in another order would break another way
+SAME = 1e-9  # relative difference below which scores are ties, so that rounding errors do not break them
 
 
 def comparison_tree(comparisons: Comparisons) -> Array:
-    """The tree as SciPy's linkage matrix: one row per merge, with both clusters, the height and the new size.
+    """Return the tree as SciPy's linkage matrix: one row per merge, with both clusters, the height and the new size.
 
-    Answers know no heights: a merge is as high as it is late. Of clusters that are equally close those with the first
-    objects are merged.
+    Answers do not determine heights, so the height is the number of the merge. Among clusters that are equally close,
+    those with the first objects are merged.
 
     Examples
     --------
@@ -38,7 +38,7 @@ def comparison_tree(comparisons: Comparisons) -> Array:
     [[0, 1, 1, 2], [2, 3, 2, 2], [4, 5, 3, 4]]
     """
     state = _Clusters(comparisons.n_objects, _majority(comparisons))
-    number = np.arange(comparisons.n_objects)  # that the tree has for each cluster
+    number = np.arange(comparisons.n_objects)  # number of each cluster in the tree
     tree = np.zeros((comparisons.n_objects - 1, 4))
     for merge in range(len(tree)):
         one, other = state.closest()
@@ -49,7 +49,7 @@ def comparison_tree(comparisons: Comparisons) -> Array:
 
 
 def cut(tree: Array, n_clusters: int) -> NDArray[np.intp]:
-    """The cluster of each object after all merges but the last ones; numbered by size.
+    """Cut a tree into clusters and return the cluster of each object, numbered by size.
 
     Examples
     --------
@@ -66,7 +66,7 @@ def cut(tree: Array, n_clusters: int) -> NDArray[np.intp]:
 
 
 def by_size(groups: NDArray[np.integer[Any]]) -> NDArray[np.intp]:
-    """Groups numbered from 0, the largest first; of groups of one size, the one with the first object.
+    """Number groups from 0, the largest first; among groups of the same size, the one with the first object.
 
     Examples
     --------
@@ -79,7 +79,7 @@ def by_size(groups: NDArray[np.integer[Any]]) -> NDArray[np.intp]:
 
 
 def _majority(comparisons: Comparisons) -> NDArray[np.int32]:
-    """One row per question, as most answers (by weight) have it; none where they are divided."""
+    """Return one row per question, as the weighted majority answered it; questions with a tie are dropped."""
     question, answer = pair_questions(comparisons)
     _, first, number = np.unique(question, return_index=True, return_inverse=True)
     weights = np.ones(len(comparisons)) if comparisons.weights is None else comparisons.weights
@@ -91,13 +91,13 @@ def _majority(comparisons: Comparisons) -> NDArray[np.int32]:
 
 
 class _Clusters:
-    """Clusters, called by their first objects, and what answers add up to between each two."""
+    """Clusters, identified by their first objects, and the sums of answers for each pair of them."""
 
     def __init__(self, n_objects: int, rows: NDArray[np.int32]) -> None:
         self.n_objects = n_objects
         self.sizes = np.ones(n_objects)
         self.alive = np.arange(n_objects)
-        self.ends = np.stack([np.stack(pair) for pair in pairs_of(rows)])  # of the near and the far pair, by cluster
+        self.ends = np.stack([np.stack(pair) for pair in pairs_of(rows)])  # clusters of the near and the far pair
         self.sums = np.zeros((n_objects, n_objects))  # above the diagonal
         self._add(np.arange(len(rows)), 1.0)
         self.about: list[NDArray[np.intp]] = [np.empty(0, np.intp)] * n_objects
@@ -109,7 +109,7 @@ class _Clusters:
             self.about[one] = np.unique(row_of[order[bounds[one] : bounds[one + 1]]])
 
     def closest(self) -> tuple[int, int]:
-        """The two clusters that are closest; of ties the first."""
+        """Return the two closest clusters, the first ones in case of ties."""
         size = self.sizes[self.alive]
         scores = self.sums[np.ix_(self.alive, self.alive)] / np.outer(size, size)
         scores[np.tril_indices(len(size))] = -np.inf
@@ -118,14 +118,14 @@ class _Clusters:
         return int(self.alive[place // len(size)]), int(self.alive[place % len(size)])
 
     def merge(self, one: int, other: int) -> None:
-        """Let the second cluster be part of the first."""
+        """Merge the second cluster into the first."""
         rows = np.union1d(self.about[one], self.about[other])
         self._add(rows, -1.0)
         self.sizes[one] += self.sizes[other]
         part = self.ends[:, :, rows]
         part[part == other] = one
         self.ends[:, :, rows] = part
-        # Where both pairs are within clusters, nothing is left to say.
+        # Answers whose pairs both lie within clusters no longer contribute.
         across = (part[:, 0] != part[:, 1]).any(axis=0)
         self._add(rows, 1.0)
         self.about[one], self.about[other] = rows[across], np.empty(0, np.intp)
@@ -136,5 +136,5 @@ class _Clusters:
         for pair, against, gain in ((near, far, sign), (far, near, -sign)):
             both = (pair[0] != pair[1]) & (against[0] != against[1])
             low, high = np.minimum(*pair)[both], np.maximum(*pair)[both]
-            share = gain / (self.sizes[against[0]] * self.sizes[against[1]])[both]
-            np.add.at(self.sums, (low, high), share)
+            term = gain / (self.sizes[against[0]] * self.sizes[against[1]])[both]
+            np.add.at(self.sums, (low, high), term)

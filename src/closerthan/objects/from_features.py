@@ -1,6 +1,6 @@
-"""From features to the map: places for objects without comparisons.
+"""Regression from features to positions, for objects without comparisons.
 
-As in the paper: kernel ridge regression with an RBF kernel, learnt from the objects on the map and their features.
+As in the paper, this is kernel ridge regression with an RBF kernel, fitted to the objects on the map.
 """
 
 from dataclasses import dataclass
@@ -18,17 +18,17 @@ __all__ = ["FeatureRegression"]
 
 @dataclass(frozen=True)
 class FeatureRegression:
-    """Kernel ridge regression from features to places, by scikit-learn.
+    """Kernel ridge regression from features to positions, by scikit-learn.
 
-    The kernel is ``exp(-width * |a - b|^2)``. Each of the map's coordinates is centred before and shifted back after,
-    so that the ridge pulls towards the map's middle and not towards the origin.
+    The kernel is ``exp(-width * |a - b|^2)``. The coordinates of the map are centred before the fit and shifted back
+    after it, so that the penalty shrinks predictions towards the centre of the map and not towards the origin.
 
     Parameters
     ----------
     ridge
-        The penalty on large weights (the authors' code has 0.1).
+        Penalty on large weights (0.1 in the authors' code).
     width
-        The kernel's width; None: one over the mean squared distance between the features.
+        Parameter of the kernel; None: one over the mean squared distance between the features.
 
     Examples
     --------
@@ -49,22 +49,22 @@ class FeatureRegression:
 
     @checked
     def fit(self, features: ArrayLike, places: ArrayLike) -> Self:
-        """A regression fitted to objects whose features and places are known."""
+        """Return the regression fitted to objects whose features and positions are known."""
         from sklearn.kernel_ridge import KernelRidge
 
-        known = matrix_of("features", features)
+        inputs = matrix_of("features", features)
         targets = matrix_of("places", places)
-        if len(known) != len(targets):
+        if len(inputs) != len(targets):
             raise ValueError(
-                f"there are features of {len(known)} objects and places of {len(targets)}; they must agree"
+                f"there are features of {len(inputs)} objects and places of {len(targets)}; they must agree"
             )
-        width = 1 / mean_squared_distance(known) if self.width is None else self.width
+        width = 1 / mean_squared_distance(inputs) if self.width is None else self.width
         centre = targets.mean(axis=0)
-        model = KernelRidge(alpha=self.ridge, kernel="rbf", gamma=width).fit(known, targets - centre)
+        model = KernelRidge(alpha=self.ridge, kernel="rbf", gamma=width).fit(inputs, targets - centre)
         return type(self)(self.ridge, width, centre, model)
 
     def __call__(self, features: ArrayLike) -> Array:
-        """Places for objects with these features."""
+        """Predict positions for objects with these features."""
         if self._model is None:
             raise ValueError("this regression is not fitted yet; call fit(features, places) first")
         places: Array = self._model.predict(matrix_of("features", features)) + self._centre
@@ -72,7 +72,7 @@ class FeatureRegression:
 
 
 def mean_squared_distance(features: Array) -> float:
-    """The mean of ``|a - b|^2`` over all ordered pairs of different rows.
+    """Return the mean of ``|a - b|^2`` over all ordered pairs of different rows.
 
     Examples
     --------

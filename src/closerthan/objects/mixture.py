@@ -1,4 +1,4 @@
-"""Mixture: answers as several maps and guesses make them, and the likelihood of that."""
+"""Mixture: the likelihood of answers under a mixture of several maps and guessing."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -9,57 +9,69 @@ from numpy.typing import NDArray
 
 from closerthan.arrays import Array
 from closerthan.comparisons import Comparisons, pairs_of
-from closerthan.comparisons.grouping import numbered
+from closerthan.comparisons.questions import consecutive_numbers
 from closerthan.metrics import margins
 
 __all__ = ["Mixture"]
 
-LEAST = 1e-300  # probability, so that there is a logarithm
+LEAST = 1e-300  # lower bound of probabilities before their logarithm is taken
 
 
 @dataclass(frozen=True)
 class Mixture:
-    """Answers as a mixture of maps and guesses sees them: all comparisons of an answer are of one view."""
+    """Likelihood of answers under a mixture of maps and guessing; all comparisons of an answer are from one view.
+
+    Attributes
+    ----------
+    comparisons
+        The comparisons.
+    answer
+        The number of the answer of each comparison.
+    weights
+        Weights of the answers.
+    """
 
     comparisons: Comparisons
-    answer: NDArray[Any]  # of each comparison, the number of its answer
-    weights: Array  # of the answers
+    answer: NDArray[Any]
+    weights: Array
 
     @classmethod
     def of(cls, comparisons: Comparisons) -> Self:
-        given = comparisons.answers
-        answer = np.arange(len(comparisons)) if given is None else numbered(given)
+        """Return the mixture of these comparisons."""
+        numbers = comparisons.answers
+        answer = np.arange(len(comparisons)) if numbers is None else consecutive_numbers(numbers)
         return cls(comparisons, answer, np.bincount(answer, comparisons.weights) / np.bincount(answer))
 
     @property
-    def guessed(self) -> Array:
-        """How probable an answer is as a guess."""
-        found: Array = np.exp2(-np.bincount(self.answer).astype(np.float64))
-        return found
+    def guess_probability(self) -> Array:
+        """The probability of each answer under guessing."""
+        probability: Array = np.exp2(-np.bincount(self.answer).astype(np.float64))
+        return probability
 
     def log_joint(self, maps: Any, shares: Array) -> Array:
-        """For each answer, the log probability that it is of a view, and as it is; in the last column, of a guess."""
+        """Return, for each answer, its joint log probability with each view and, in the last column, with guessing."""
         logs = [np.bincount(self.answer, -np.logaddexp(0.0, -margins(self.comparisons, one))) for one in maps]
-        found: Array = np.column_stack([*logs, np.log(self.guessed)]) + np.log(np.maximum(shares, LEAST))
-        return found
+        log_guess = np.log(self.guess_probability)
+        joint: Array = np.column_stack([*logs, log_guess]) + np.log(np.maximum(shares, LEAST))
+        return joint
 
     def log_likelihoods(self, maps: Any, shares: Array) -> Array:
-        """Of each answer."""
-        found: Array = np.logaddexp.reduce(self.log_joint(maps, shares), axis=1)
-        return found
+        """Return the log likelihood of each answer."""
+        log_likelihoods: Array = np.logaddexp.reduce(self.log_joint(maps, shares), axis=1)
+        return log_likelihoods
 
     def responsibilities(self, maps: Any, shares: Array) -> Array:
-        """For each answer, how probable it is that each view made it, and that it is a guess."""
+        """Return, for each answer, the posterior probability of each view and, in the last column, of guessing."""
         from scipy.special import softmax
 
-        found: Array = softmax(self.log_joint(maps, shares), axis=1)
-        return found
+        responsibilities: Array = softmax(self.log_joint(maps, shares), axis=1)
+        return responsibilities
 
     def objective(self, n_views: int, n_dims: int) -> Callable[[Array], tuple[float, Array]]:
-        """The negative mean log likelihood, and its gradient.
+        """Return a function that computes the negative mean log likelihood and its gradient.
 
-        A function of one vector: shares of views and guesses (their logarithms, up to a constant), then maps side by
-        side, (n_objects, n_views, n_dims).
+        Its argument is one vector: the logarithms (up to a constant) of the shares of views and guessing, followed by
+        the maps, (n_objects, n_views, n_dims).
         """
         from scipy.sparse import csr_array
         from scipy.special import expit, softmax
@@ -71,24 +83,24 @@ class Mixture:
         to_pairs = csr_array((signs, (lines, np.concatenate([i, l, j, k]))), shape=(2 * number, n_objects))
         to_objects = to_pairs.T.tocsr()
         to_answers = csr_array((np.ones(number), (self.answer, np.arange(number))))
-        weights, guessed = self.weights / self.weights.sum(), self.guessed
+        weights, guess_probability = self.weights / self.weights.sum(), self.guess_probability
 
         def evaluate(flat: Array) -> tuple[float, Array]:
             scores, maps = np.split(flat, [n_views + 1])
             shares = softmax(scores)
-            # Comparisons are the last axis, which is the long one.
+            # Comparisons are the last axis, since it is the longest.
             apart = np.ascontiguousarray((to_pairs @ maps.reshape(n_objects, -1)).T)
             apart = apart.reshape(n_views, n_dims, 2, number)
             near, far = np.square(apart).sum(axis=1).swapaxes(0, 1)
             chance = expit(far - near)
             joint = np.exp((to_answers @ np.log(np.maximum(chance, LEAST)).T).T) * shares[:-1, None]
-            total = np.maximum(joint.sum(axis=0) + shares[-1] * guessed, LEAST)
+            total = np.maximum(joint.sum(axis=0) + shares[-1] * guess_probability, LEAST)
             held = weights * joint / total
             slopes = 2 * held[:, self.answer] * (1 - chance)
             pull = apart * np.stack([slopes, -slopes], axis=1)[:, None]
-            made = held.sum(axis=1)
+            view_shares = held.sum(axis=1)
             gradient = np.concatenate([
-                shares - np.append(made, 1 - made.sum()),
+                shares - np.append(view_shares, 1 - view_shares.sum()),
                 (to_objects @ pull.reshape(n_views * n_dims, -1).T).ravel(),
             ])  # fmt: skip
             return -float(weights @ np.log(total)), gradient

@@ -1,9 +1,9 @@
-"""Places for objects that a map does not have: from answers about them, from features, or from both.
+"""Positions for objects that a map does not have: from answers about them, from features, or from both.
 
-All objects of the map stay where they are. The place of a new one minimises ``sum of w * loss(near, far)`` over the
-answers about it, plus ``(x - m)' S^-1 (x - m) / 2``: what is expected of it before any answer (its mean m and
-covariance S are those of the map, or what its features say). The second term keeps an object with a handful of answers
-from flying off; it is in units in which a loss at equal distances is log 2, as that of a likelihood is.
+All objects of the map keep their positions. The position x of a new object minimises ``sum of w * loss(near, far)``
+over the answers about it, plus ``(x - m)' S^-1 (x - m) / 2``, the negative logarithm of a normal prior. Its mean m and
+covariance S are those of the map, or predicted from features. The prior keeps an object with few answers from moving
+arbitrarily far away. The loss is scaled so that it is log 2 at equal distances, like a negative log likelihood.
 """
 
 import contextlib
@@ -25,37 +25,38 @@ from closerthan.objective.cpu.objective import CPU
 from closerthan.objects.from_features import FeatureRegression
 from closerthan.objects.new_answers import NewAnswers, about_new_objects
 from closerthan.objects.prior import Prior
-from closerthan.registry import Own
+from closerthan.registry import UserDefined
 from closerthan.result import Result
-from closerthan.wording import counted
+from closerthan.wording import counted, html_table, percent_if_known
 
 __all__ = ["Placement", "place"]
 
-MOST_CANDIDATES = 300  # places of known objects that are tried as first places
-MOST_STEPS = 100  # per search; a place in p dimensions takes about ten
-STRETCH = 0.2  # of the map's size, over which curvature is measured
-STARTS = 3  # of the candidates, from which a place is looked for
+MOST_CANDIDATES = 300  # positions of known objects that are tried as initial positions
+MOST_STEPS = 100  # of one minimisation, which usually takes about ten
+STRETCH = 0.2  # step of the finite differences for the curvature, relative to the size of the map
+MOST_ROWS = 20  # objects in the table of a notebook
+STARTS = 3  # best candidates from which the minimisation starts
 
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Placement:
-    """New objects and their places, beside those of the map.
+    """Result of :func:`place`: positions of new objects on a map.
 
     Attributes
     ----------
     places
         One row of coordinates per new object.
     covariances
-        How uncertain each place is: one p x p matrix per new object. It is about the answers to this object alone;
-        the map is taken as it is.
+        Covariance matrix of each position, p x p per new object. It reflects the uncertainty from the answers about
+        this object only; the map is assumed to be exact.
     names
-        The new objects' names, or None: then their numbers go on where those of the map end.
+        Names of the new objects, or None; their numbers then follow those of the map.
     n_comparisons
-        How many comparisons each place is from.
+        Number of comparisons about each new object.
     errors
-        The share of them that the place gets wrong (NaN without any).
+        Fraction of these comparisons that the position gets wrong (NaN without comparisons).
     known, known_names
-        The map.
+        Positions and names of the objects of the map.
     """
 
     places: Array
@@ -74,17 +75,27 @@ class Placement:
 
     @property
     def standard_errors(self) -> Array:
-        """Of each coordinate."""
+        """Standard error of each coordinate."""
         return np.sqrt(np.diagonal(self.covariances, axis1=1, axis2=2))
+
+    def _repr_html_(self) -> str:
+        first = len(self.known)
+        names = self.names or [str(first + number) for number in range(len(self.places))]
+        rows = [
+            (name, f"{number:,}", percent_if_known(error), ", ".join(f"{x:.3g}" for x in place))
+            for name, number, error, place in zip(names, self.n_comparisons, self.errors, self.places, strict=True)
+        ]
+        titles = ("object", "comparisons", "wrong", "position")
+        return html_table(repr(self), titles, rows[:MOST_ROWS], len(rows))
 
     @property
     def embedding(self) -> Array:
-        """The map with the new objects after its own."""
+        """Positions of all objects: those of the map, followed by the new ones."""
         return np.concatenate([self.known, self.places])
 
     @property
     def all_names(self) -> tuple[str, ...] | None:
-        """The names of all objects, in the order of :attr:`embedding`."""
+        """Names of all objects, in the order of :attr:`embedding`."""
         return None if self.names is None or self.known_names is None else (*self.known_names, *self.names)
 
 
@@ -98,7 +109,7 @@ def place(
     regression: FeatureRegression | None = None,
     seed: int = 0,
 ) -> Placement:
-    """Put new objects on a map whose own objects stay where they are.
+    """Place new objects on a map whose own objects keep their positions.
 
     Parameters
     ----------
@@ -123,7 +134,7 @@ def place(
     >>> import closerthan as ct
     >>> cities = ct.datasets.eurodist()
     >>> answers = cities.comparisons()
-    >>> without = (answers.rows != 8).all(axis=1)  # as if nobody had been asked about Gibraltar yet
+    >>> without = (answers.rows != 8).all(axis=1)  # as if there were no answers about Gibraltar yet
     >>> result = ct.embed(ct.Comparisons.from_triplets(
     ...     [[answers.names[number] for number in row] for row in answers.rows[without]]), loss="soe", seed=0)
     >>> about = answers.rows[~without][::20]
@@ -152,27 +163,27 @@ def place(
     silent = np.flatnonzero(~mentions.any(axis=0))
     if len(silent) and table is None:
         called = str(len(known) + silent[0]) if new.names is None else repr(new.names[silent[0]])
-        raise ValueError(f"the new object {called} occurs in no answer; leave it out, or say its features")
+        raise ValueError(f"the new object {called} occurs in no answer; leave it out, or pass its features")
     chosen = _loss_of(loss, own_loss).in_dims(known.shape[1])
     rng = np.random.default_rng(seed)
     places, covariances = prior.means.copy(), np.empty((new.n_new, *prior.covariance.shape))
-    with threadpool_limits(1):  # BLAS: its threads take longer to wake than p numbers to be worked out
-        for together in _linked(mentions):
-            rows = np.flatnonzero(mentions[:, together].any(axis=1))
+    with threadpool_limits(1):  # starting BLAS threads would take longer than computing with a few numbers
+        for group in _linked(mentions):
+            rows = np.flatnonzero(mentions[:, group].any(axis=1))
             if not len(rows):
-                covariances[together] = prior.covariance
+                covariances[group] = prior.covariance
                 continue
-            task = _Task(new.comparisons.take(rows), known, together, chosen, prior)
-            places[together] = task.solved(rng)
-            covariances[together] = task.covariances(places[together])
+            task = _Task(new.comparisons.take(rows), known, group, chosen, prior)
+            places[group] = task.solved(rng)
+            covariances[group] = task.covariances(places[group])
     errors = object_errors(new.comparisons, np.concatenate([known, places]))[len(known) :]
     return Placement(places, covariances, new.names, mentions.sum(axis=0), errors, known, names)
 
 
 class _Task:
-    """New objects that answers link with each other, to be placed together."""
+    """New objects that are linked by answers and therefore placed jointly."""
 
-    def __init__(self, comparisons: Comparisons, known: Array, together: NDArray[Any], loss: Loss, prior: Prior):
+    def __init__(self, comparisons: Comparisons, known: Array, group: NDArray[Any], loss: Loss, prior: Prior):
         n_known = len(known)
         mentioned, rows = np.unique(comparisons.rows, return_inverse=True)
         fixed = mentioned[mentioned < n_known]
@@ -180,37 +191,37 @@ class _Task:
             rows=frozen(rows.reshape(comparisons.rows.shape).astype(np.int32)),
             n_objects=len(mentioned),
         )
-        self.x = np.concatenate([known[fixed], prior.means[together]])
-        self.known, self.loss, self.prior = known, loss, Prior(prior.means[together], prior.covariance)
+        self.x = np.concatenate([known[fixed], prior.means[group]])
+        self.known, self.loss, self.prior = known, loss, Prior(prior.means[group], prior.covariance)
         self.first = len(fixed)
-        self.n_new = len(together)
+        self.n_new = len(group)
         self.size = math.sqrt(float(np.trace(prior.covariance)) / len(prior.covariance))
 
     def solved(self, rng: np.random.Generator) -> Array:
-        """Places from scratch: one object after another, those first that are most compared with placed ones."""
-        numbers = self.comparisons.rows - self.first  # negative: an object of the map
+        """Place one object after another, those most often compared with placed objects first; then all jointly."""
+        numbers = self.comparisons.rows - self.first  # negative for objects of the map
         unplaced = list(range(self.n_new))
         places = self.prior.means.copy()
         while unplaced:
             waiting = np.isin(numbers, unplaced)
-            # What is of use for an object: rows in which it is the only one without a place.
+            # An object can be placed by the rows in which it is the only object without a position.
             about = {one: (numbers == one).any(axis=1) & ~(waiting & (numbers != one)).any(axis=1) for one in unplaced}
             one = max(unplaced, key=lambda number: int(about[number].sum()))
             unplaced.remove(one)
             if about[one].any():
                 places[one] = self._alone(one, np.flatnonzero(about[one]), places, rng)
-            else:  # compared only with others that are not placed either: begin anywhere
-                places[one] = self.prior.drawn(rng)[one]
+            else:  # compared only with other unplaced objects: start at a random position
+                places[one] = self.prior.sample(rng)[one]
         if self.n_new == 1:
             return places
-        together, _ = self._minimised(self.comparisons, places, np.arange(self.n_new), self.prior.means)
-        return together
+        joint, _ = self._minimised(self.comparisons, places, np.arange(self.n_new), self.prior.means)
+        return joint
 
     def covariances(self, places: Array) -> Array:
-        """The inverse of the curvature at these places (Laplace's approximation): one block per object.
+        """Return the inverse of the curvature at these positions (Laplace's approximation), one block per object.
 
-        The curvature is taken over a stretch, not in a point: losses with a hinge have none there. No direction is
-        more uncertain than before the answers.
+        The curvature is a finite difference over a wide step, because losses with a hinge have none at a point. No
+        variance exceeds that of the prior.
         """
         n_numbers = places.size
         gradients = np.empty((2, n_numbers, n_numbers))
@@ -221,15 +232,15 @@ class _Task:
                     moved[axis] += sign * STRETCH
                     gradients[side, axis] = loss(moved)[1]
         curvature = (gradients[1] - gradients[0]) / (2 * STRETCH)
-        # In units in which the prior is the unit matrix.
+        # The curvature is expressed in units in which the covariance of the prior is the identity.
         root = np.linalg.cholesky(self.prior.covariance) / self.size
         whitening = np.kron(np.eye(self.n_new), root)
         spread, axes = np.linalg.eigh(whitening.T @ (curvature + curvature.T) @ whitening / 2)
         everything = whitening @ (axes / np.maximum(spread, 1.0)) @ axes.T @ whitening.T
         n_dims = places.shape[1]
         blocks = everything.reshape(self.n_new, n_dims, self.n_new, n_dims)
-        found: Array = self.size**2 * np.stack([blocks[one, :, one] for one in range(self.n_new)])
-        return found
+        covariances: Array = self.size**2 * np.stack([blocks[one, :, one] for one in range(self.n_new)])
+        return covariances
 
     def _alone(self, one: int, rows: NDArray[Any], places: Array, rng: np.random.Generator) -> Array:
         part = self.comparisons.take(rows)
@@ -246,15 +257,15 @@ class _Task:
                 x[self.first + one] = candidate
                 offset = candidate - self.prior.means[one]
                 losses[number] = objective.value(x).value * part.total_weight / unit + offset @ precision @ offset / 2
-        found: Array = places[one]
+        best: Array = places[one]
         lowest = math.inf
         for number in np.argsort(losses, kind="stable")[:STARTS]:
             start = places.copy()
             start[one] = candidates[number]
             end, loss = self._minimised(part, start, np.array([one]), self.prior.means)
             if loss < lowest:
-                found, lowest = end[one], loss
-        return found
+                best, lowest = end[one], loss
+        return best
 
     @property
     def _unit(self) -> float:
@@ -264,7 +275,7 @@ class _Task:
     def _minimised(
         self, comparisons: Comparisons, start: Array, free: NDArray[Any], means: Array
     ) -> tuple[Array, float]:
-        """The places of all new objects after those that are free have moved, and what is minimised there."""
+        """Minimise the penalised loss over the free objects; return all positions and the minimum."""
         from scipy.optimize import minimize
 
         places = start.copy()
@@ -278,9 +289,9 @@ class _Task:
     def _penalised_loss(
         self, comparisons: Comparisons, places: Array, free: NDArray[Any], means: Array
     ) -> Iterator[tuple[Callable[[Array], tuple[float, Array]], Array]]:
-        """The loss plus the prior's penalty, with its gradient, as a function of the free places; and these.
+        """Yield the penalised loss with its gradient, as a function of the free positions, and these positions.
 
-        They are in units of the map.
+        The function's argument is in units of the size of the map.
         """
         x, total = self.x.copy(), comparisons.total_weight
         x[self.first :] = places
@@ -306,48 +317,48 @@ def _map_of(result: Any) -> tuple[Array, tuple[str, ...] | None, Any]:
     return matrix_of("the map", result), None, None
 
 
-def _loss_of(given: str | Loss | None, own: Any) -> Loss:
-    if given is None and isinstance(own, Loss):
+def _loss_of(loss: str | Loss | None, own: Any) -> Loss:
+    if loss is None and isinstance(own, Loss):
         return own
-    if given is not None and given != "auto":
-        return loss_named(given)
-    if isinstance(own, Own):
+    if loss is not None and loss != "auto":
+        return loss_named(loss)
+    if isinstance(own, UserDefined):
         raise ValueError(f"the map was fitted with a loss of your own, {own.name}; pass it as loss=")
-    raise ValueError('with which loss the map was fitted is not known; pass it, as in loss="ste"')
+    raise ValueError('it is not known with which loss the map was fitted; pass it, as in loss="ste"')
 
 
 def _features_of(
     features: Any, n_known: int, names: tuple[str, ...] | None
 ) -> tuple[Array | None, tuple[str, ...] | None]:
-    """A table with the map's objects first, and the new ones' names if features are by name."""
+    """Return a table with the objects of the map first, and the names of the new objects if features have names."""
     if features is None:
         return None, None
     if not isinstance(features, Mapping):
         table = matrix_of("features", features)
         if len(table) <= n_known:
             raise ValueError(
-                f"there are features of {len(table)} objects; the map has {n_known}: "
-                "a row for each of them is needed, then one for each new object"
+                f"there are features of {len(table)} objects, but the map has {n_known}; pass one row for each of "
+                "them, then one for each new object"
             )
         return table, None
     if names is None:
-        raise ValueError("features are by name, but the map's objects have no names; pass a table")
+        raise ValueError("features have names, but the objects of the map do not; pass a table")
     missing = [name for name in names if name not in features]
     if missing:
         raise ValueError(f"the features of {missing[0]!r} are missing; they are needed for all objects of the map")
     fresh = tuple(name for name in features if name not in set(names))
     if not fresh:
-        raise ValueError("there are features of the map's objects alone; add those of the new ones")
+        raise ValueError("there are features of the objects of the map only; add those of the new objects")
     return matrix_of("features", [features[name] for name in (*names, *fresh)]), fresh
 
 
 def _listed(
     answers: Any, n_known: int, names: tuple[str, ...] | None, listed: tuple[str, ...] | None, table: Array | None
 ) -> NewAnswers:
-    """Answers about new objects, which are those that have features, if there are features."""
+    """Return the answers about new objects; if there are features, these determine which objects are new."""
     if answers is None:
         if table is None:
-            raise ValueError("there are neither answers nor features; a new object needs some of either")
+            raise ValueError("there are neither answers nor features; a new object needs at least one of the two")
         n_new = len(table) - n_known
         if listed is None and names is not None:
             listed = tuple(str(n_known + number) for number in range(n_new))
@@ -360,13 +371,13 @@ def _listed(
     if listed is None:
         if new.n_new > n_new:
             raise ValueError(
-                f"answers are about {new.n_new} new objects, features of {n_new}; one row of features each is needed"
+                f"the answers are about {new.n_new} new objects, but there are features of {n_new}; pass one row each"
             )
         place_of = np.arange(new.n_new)
     else:
         strange = [name for name in new.names or () if name not in listed]
         if strange:
-            raise ValueError(f"the features of {strange[0]!r} are missing; answers speak of it")
+            raise ValueError(f"the features of {strange[0]!r} are missing; there are answers about it")
         place_of = np.array([listed.index(name) for name in new.names or ()])
     number = np.concatenate([np.arange(n_known), n_known + place_of]).astype(np.int32)
     rows = frozen(number[new.comparisons.rows])
@@ -375,10 +386,10 @@ def _listed(
 
 
 def _linked(mentions: NDArray[np.bool_]) -> list[NDArray[Any]]:
-    """Groups of new objects that answers compare with each other."""
+    """Return groups of new objects that are linked by answers."""
     from scipy.sparse import csr_array
     from scipy.sparse.csgraph import connected_components
 
-    found = csr_array(mentions.astype(np.int32))
-    n_groups, group = connected_components(found.T @ found, directed=False)
+    incidence = csr_array(mentions.astype(np.int32))
+    n_groups, group = connected_components(incidence.T @ incidence, directed=False)
     return [np.flatnonzero(group == number) for number in range(n_groups)]

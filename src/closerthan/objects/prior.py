@@ -1,4 +1,4 @@
-"""Where a new object is expected before anybody was asked about it: anywhere on the map, or where its features say."""
+"""Prior distribution of the position of a new object: that of the map, or one predicted from features."""
 
 from dataclasses import dataclass
 from typing import Self
@@ -13,12 +13,12 @@ from closerthan.objects.from_features import FeatureRegression
 __all__ = ["Prior"]
 
 FOLDS = 5
-LEAST_VARIANCE = 1e-6  # of the mean variance: a map may be flat in some direction
+LEAST_VARIANCE = 1e-6  # relative to the mean variance, since a map may be flat in some direction
 
 
 @dataclass(frozen=True)
 class Prior:
-    """Normal distributions of new places, one mean per object and one covariance for all.
+    """Normal distributions of new positions, with one mean per object and a common covariance.
 
     Examples
     --------
@@ -32,31 +32,32 @@ class Prior:
 
     @classmethod
     def of_map(cls, places: Array, n_new: int) -> Self:
-        """New objects are spread like those of the map."""
+        """Return the prior in which new objects are distributed like those of the map."""
         return cls(np.tile(places.mean(axis=0), (n_new, 1)), _covariance(places - places.mean(axis=0)))
 
     @classmethod
-    def of_features(cls, places: Array, known: ArrayLike, new: ArrayLike, regression: FeatureRegression) -> Self:
-        """New objects are where a regression puts them, give or take what it errs on objects that it has not seen."""
-        seen, fresh = matrix_of("features", known), matrix_of("features", new)
-        fold = np.arange(len(seen)) % min(FOLDS, len(seen))
-        missed = np.empty_like(places)
+    def of_features(cls, places: Array, features: ArrayLike, new: ArrayLike, regression: FeatureRegression) -> Self:
+        """Return the prior whose means a regression predicts, with the covariance of its cross-validated errors."""
+        old_features, new_features = matrix_of("features", features), matrix_of("features", new)
+        fold = np.arange(len(old_features)) % min(FOLDS, len(old_features))
+        residuals = np.empty_like(places)
         for part in range(int(fold.max()) + 1):
             out = fold == part
-            missed[out] = places[out] - regression.fit(seen[~out], places[~out])(seen[out])
-        return cls(regression.fit(seen, places)(fresh), _covariance(missed))
+            fitted = regression.fit(old_features[~out], places[~out])
+            residuals[out] = places[out] - fitted(old_features[out])
+        return cls(regression.fit(old_features, places)(new_features), _covariance(residuals))
 
     @property
     def precision(self) -> Array:
-        """The inverse of the covariance."""
+        """Inverse of the covariance."""
         inverse: Array = np.asarray(np.linalg.inv(self.covariance), dtype=np.float64)
         return inverse
 
-    def drawn(self, rng: np.random.Generator) -> Array:
-        """A place for each new object."""
+    def sample(self, rng: np.random.Generator) -> Array:
+        """Draw a position for each new object."""
         root = np.linalg.cholesky(self.covariance)
-        drawn: Array = self.means + rng.standard_normal(self.means.shape) @ root.T
-        return drawn
+        positions: Array = self.means + rng.standard_normal(self.means.shape) @ root.T
+        return positions
 
 
 def _covariance(offsets: Array) -> Array:

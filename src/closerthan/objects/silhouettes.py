@@ -1,11 +1,11 @@
-"""Silhouettes: how many groups a map shows, and whether a map without groups would show as many.
+"""Silhouettes: the number of groups on a map, and a test against maps without groups.
 
 The silhouette of an object (Rousseeuw 1987) is ``(b - a) / max(a, b)``, where a is its mean distance to the other
 objects of its group and b the smallest mean distance to the objects of another group. The number of groups is the one
 whose mean silhouette is highest. Every map has such a number, so the silhouette is compared with those of maps of the
 same shape without gaps: points drawn at random along the edges of the minimum spanning tree, and moved by the
-difference of two neighbours there. Long edges, which are the gaps between groups, get as many points per length as
-short ones. A line stays a line and a ring stays a ring, so that neither is mistaken for groups.
+difference of two neighbours there. Long edges, which bridge the gaps between groups, get as many points per length as
+short ones. A line stays a line and a ring stays a ring, so neither is mistaken for groups.
 """
 
 from collections.abc import Iterable
@@ -21,17 +21,27 @@ __all__ = ["GroupNumber", "count_groups", "same_number", "silhouette", "ward_tre
 
 DRAWS = 99  # maps without gaps
 LEVEL = 0.95  # fraction of them that clear groups must exceed
-NEIGHBOURS = 3  # of an edge's end, whose differences say how wide the map is there; by judgement
-WIDTH = np.sqrt(0.5)  # times the difference of two points has the variance of one point
-MOST_OBJECTS = 300  # a larger map is represented by a random sample: the time grows with the square
+NEIGHBOURS = 3  # neighbours of an edge's end, whose differences estimate the local width; set by judgement
+WIDTH = np.sqrt(0.5)  # gives the difference of two points the variance of one point
+MOST_OBJECTS = 300  # larger maps are represented by a random sample, since the time grows quadratically
 
 
 class GroupNumber(NamedTuple):
-    """The number of groups with the highest mean silhouette."""
+    """The number of groups with the highest mean silhouette.
+
+    Attributes
+    ----------
+    number
+        The number of groups.
+    silhouettes
+        Mean silhouette for each number of groups.
+    reference
+        The highest silhouette that 95 % of the maps without gaps do not exceed.
+    """
 
     number: int
-    silhouettes: dict[int, float]  # by number of groups
-    reference: float  # that 95 % of the maps without gaps do not exceed
+    silhouettes: dict[int, float]
+    reference: float
 
 
 def count_groups(x: Array, most: int, seed: int) -> GroupNumber:
@@ -42,8 +52,8 @@ def count_groups(x: Array, most: int, seed: int) -> GroupNumber:
     Examples
     --------
     >>> x = np.repeat([[0.0, 0.0], [9.0, 0.0], [0.0, 9.0]], 8, axis=0) + np.random.default_rng(0).normal(size=(24, 2))
-    >>> found = count_groups(x, 8, seed=0)
-    >>> found.number, bool(found.silhouettes[3] > found.reference)
+    >>> count = count_groups(x, 8, seed=0)
+    >>> count.number, bool(count.silhouettes[3] > count.reference)
     (3, True)
     """
     rng = np.random.default_rng(seed)
@@ -57,7 +67,7 @@ def count_groups(x: Array, most: int, seed: int) -> GroupNumber:
 
 
 def same_number(maps: Iterable[Array], number: int, most: int, seed: int) -> float:
-    """The fraction of the maps on which this number of groups has the highest silhouette.
+    """Return the fraction of the maps on which this number of groups has the highest silhouette.
 
     Examples
     --------
@@ -78,9 +88,9 @@ def _best(values: dict[int, float]) -> int:
 
 
 def silhouette(apart: Array, labels: NDArray[np.intp]) -> float:
-    """The mean silhouette of all objects, from their distances.
+    """Return the mean silhouette of all objects, from their distances.
 
-    An object alone is an outlier and no group: its silhouette is 0, and no other object is measured against it.
+    A single object is an outlier and not a group: its silhouette is 0, and other objects are not compared with it.
 
     Examples
     --------
@@ -104,7 +114,7 @@ def silhouette(apart: Array, labels: NDArray[np.intp]) -> float:
 
 
 def ward_tree(x: Array) -> Array:
-    """Ward's hierarchical clustering of a map (Ward 1963), as SciPy's linkage matrix."""
+    """Return Ward's hierarchical clustering of a map (Ward 1963) as SciPy's linkage matrix."""
     from scipy.cluster.hierarchy import linkage
 
     tree: Array = linkage(x, "ward")
@@ -112,7 +122,7 @@ def ward_tree(x: Array) -> Array:
 
 
 def _silhouettes(x: Array, most: int) -> dict[int, float]:
-    """The mean silhouette for each number of groups, which have at least two objects on average."""
+    """Return the mean silhouette for each number of groups with at least two objects on average."""
     from scipy.spatial.distance import pdist, squareform
 
     apart, tree = squareform(pdist(x)), ward_tree(x)
@@ -120,13 +130,13 @@ def _silhouettes(x: Array, most: int) -> dict[int, float]:
 
 
 def _without_gaps(x: Array, rng: np.random.Generator) -> list[Array]:
-    """Maps with the same number of points, drawn along the minimum spanning tree in proportion to its edges."""
+    """Return maps with the same number of points, drawn along the minimum spanning tree uniformly by length."""
     from scipy.sparse.csgraph import minimum_spanning_tree
     from scipy.spatial.distance import pdist, squareform
 
     n_objects = len(x)
     apart = squareform(pdist(x))
-    # An edge of length zero would be no edge of the graph.
+    # Lengths must be positive, since a length of zero means that there is no edge.
     edges = minimum_spanning_tree(apart / (apart.max() or 1.0) + 1e-6).tocoo()
     ends = np.stack([edges.row, edges.col])
     near = np.argsort(apart, axis=1, kind="stable")[:, : NEIGHBOURS + 1]  # the object itself is the first

@@ -1,4 +1,4 @@
-"""Similarities of objects straight from answers, without a map."""
+"""Similarities of objects, computed from answers without a map."""
 
 import numpy as np
 
@@ -11,10 +11,11 @@ __all__ = ["answer_similarities"]
 
 @checked
 def answer_similarities(comparisons: Comparisons) -> Array:
-    """How often each pair was called the closer one, minus how often the other one (AddS-3, Perrot et al. 2020).
+    """Return, for each pair, how often it is the closer one minus how often the farther one (Perrot et al. 2020).
 
-    ``S_ij = sum over k of [i: j < k] - [i: k < j] + [j: i < k] - [j: k < i]``, by weight. Of quadruplets (AddS-4) the
-    near pair gains what the far pair loses. The work is one addition per answer, the memory n x n numbers.
+    For triplets (AddS-3), ``S_ij = sum over k of [i: j < k] - [i: k < j] + [j: i < k] - [j: k < i]``, weighted. For
+    quadruplets (AddS-4), the near pair gains the weight that the far pair loses. The time is proportional to the number
+    of answers, and the memory is n x n numbers.
 
     Examples
     --------
@@ -23,8 +24,8 @@ def answer_similarities(comparisons: Comparisons) -> Array:
     """
     n_objects = comparisons.n_objects
     weights = np.ones(len(comparisons)) if comparisons.weights is None else comparisons.weights
-    found = np.zeros(n_objects * n_objects)
+    sums = np.zeros(n_objects * n_objects)
     for (one, other), sign in zip(pairs_of(comparisons.rows), (1.0, -1.0), strict=True):
-        found += np.bincount(one.astype(np.int64) * n_objects + other, sign * weights, n_objects * n_objects)
-    square = found.reshape(n_objects, n_objects)
+        sums += np.bincount(one.astype(np.int64) * n_objects + other, sign * weights, n_objects * n_objects)
+    square = sums.reshape(n_objects, n_objects)
     return square + square.T

@@ -20,7 +20,7 @@ from closerthan.arrays import Array
 from closerthan.calibration import Calibration
 from closerthan.checks import checked, whole
 from closerthan.comparisons import Comparisons, pair_numbers, pairs_of
-from closerthan.comparisons.grouping import numbered
+from closerthan.comparisons.questions import consecutive_numbers
 from closerthan.evaluate.cross_validation import fold_of
 from closerthan.fit.progress import trials_bar
 from closerthan.metrics import log_odds
@@ -424,7 +424,7 @@ def _similarity(train: Comparisons, one: Result) -> Array | None:
         return None
     residuals = expit(-log_odds(train, one.embedding, one.loss))
     near, far = (pair_numbers(*pair, train.n_objects) for pair in pairs_of(train.rows))
-    pair = numbered(np.concatenate([near, far]))
+    pair = consecutive_numbers(np.concatenate([near, far]))
     person = np.concatenate([train.people, train.people])
     directions = coo_array(
         (np.concatenate([residuals, -residuals]), (person, pair)), shape=(n_people, int(pair.max()) + 1)

@@ -291,7 +291,7 @@ def assess_people(
     >>> import closerthan as ct, numpy as np
     >>> rng = np.random.default_rng(0)
     >>> rows = ct.datasets.simulated(rng.standard_normal((20, 2)), 1000, seed=0).rows.copy()
-    >>> rows[:100, 1:] = rng.permuted(rows[:100, 1:], axis=1)  # the first of ten people does not look
+    >>> rows[:100, 1:] = rng.permuted(rows[:100, 1:], axis=1)  # the first of ten people guesses
     >>> answers = ct.Comparisons.from_triplets(rows, people=np.repeat(np.arange(10), 100))
     >>> assessment = ct.assess_people(answers, loss="soe", seed=0)
     >>> assessment.people[0].name, assessment.people[0].verdict
@@ -361,7 +361,7 @@ class _OthersMaps:
 
     answers: Comparisons
     fits: Refitter
-    fold: NDArray[np.int32]  # of each comparison: whole people
+    fold: NDArray[np.int32]  # fold of each comparison; the folds consist of whole people
     tick: Callable[[], None]
 
     def scores(self, weights: Array) -> Array:

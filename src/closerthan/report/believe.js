@@ -1,16 +1,35 @@
 // Believe: the section about the reliability of the map. Each figure comes with a sentence that says what to do.
+
+/** Replicates of the map; see believe.py.
+ * @typedef {{number: number, near: number, trust: string, decided: Packed, shareDecided: string, unsettled: number[],
+ *   ellipses: {axes: number, moments: Packed, radii: number[], areShown: boolean, held: string},
+ *   pairs: Record<"from" | "to" | "nearest" | "near", Packed>, reliability: string,
+ *   calibration: {said: number, right: number, low: number, high: number}[]}} ReplicateFindings */
+/** @typedef {{titles: string[], rows: string[][], doubtful: number, total: number,
+ *   sentences: string[]}} PeopleFindings */
+/** @typedef {{sentence: string, number: number, names: string[], total: number, groups: number[], matrix: Packed,
+ *   errors: (number | null)[][]}} GroupFindings */
+/** @typedef {{by: string, numbers: number[], errors: number[], low: number[], high: number[], reach: number[],
+ *   fitted: number[], twice: number[], least: [string, number, number, number][],
+ *   sentences: string[]}} CurveFindings */
+/** @typedef {{replicates: ReplicateFindings | null, people: PeopleFindings | null, groups: GroupFindings | null,
+ *   curve: CurveFindings | null}} Findings */
+
 const Believe = (() => {
   const ROWS = 15; // number of people shown at first
   const CELLS = 520; // pixels, the largest width of a matrix
   const shape = Svg.element;
 
+  /** @type {(make: Tools["make"], titles: string[], rows: string[][]) => Element[]} */
   const asTable = (make, titles, rows) => {
     const table = make("table");
     const head = make("tr");
     const box = make("div", null, { className: "scroll" });
+    /** @param {number} at */
     const isNumber = (at) => rows.every((row) => !row[at] || /^[\d,.]+( [%s]| of \d+)?( \(.*)?$/.test(row[at]));
     const kinds = titles.map((title, at) => (title === "Why" ? "why" : at && isNumber(at) ? "number" : "word"));
     head.append(...titles.map((title, at) => make("th", title, { scope: "col", className: kinds[at] })));
+    /** @param {string[]} row */
     const line = (row) => {
       const element = make("tr");
       element.append(...row.map((text, at) => make("td", text, { className: kinds[at] })));
@@ -29,7 +48,8 @@ const Believe = (() => {
     return [box, more];
   };
 
-  // Draw the error of each person's map on every person's answers, with lines between groups.
+  /** Draw the error of each person's map on every person's answers, with lines between groups.
+   * @type {(box: Element, groups: GroupFindings, colour: Tools["colour"], inkOf: (share: number) => string) => void} */
   const drawMatrix = (box, { names, groups, matrix }, colour, inkOf) => {
     const errors = Numbers.unpacked(matrix);
     const count = names.length;
@@ -43,6 +63,7 @@ const Believe = (() => {
       role: "img",
       "aria-label": "Whose map predicts whose answers",
     });
+    /** @param {string} name */
     const clipped = (name) => {
       const letters = Array.from(name);
       return letters.length > 13 ? `${letters.slice(0, 6).join("")}…${letters.slice(-6).join("")}` : name;
@@ -98,25 +119,36 @@ const Believe = (() => {
   };
   const percentOf = Numbers.percent;
 
-  // Build the section. Return a function that draws its figures, to be called after each change of size or colours.
+  /**
+   * Build the section. Return a function that draws its figures, to be called after each change of size or colours.
+   * @param {Element} section
+   * @param {Findings & {hasPairs: boolean}} findings
+   * @param {Tools & {palette: () => string[], inkOf: (fraction: number) => string,
+   *   size: (box: Element) => number[]}} tools
+   */
   const build = (section, findings, { make, nameButton, colour, palette, inkOf, size }) => {
+    /** @type {(() => void)[]} */
     const drawers = [];
+    /** @type {(title: string, sentence: string, ...elements: Node[]) => Element} */
     const part = (title, sentence, ...elements) => {
       const box = make("section", null, { className: "finding" });
       box.append(make("h3", title), make("p", sentence), ...elements);
       section.append(box);
       return box;
     };
+    /** @type {(sentences: string[]) => Element} */
     const listed = (sentences) => {
       const list = make("ul");
       list.append(...sentences.map((sentence) => make("li", sentence)));
       return list;
     };
+    /** @type {(options: (inks: string[]) => Omit<Chart, "colour" | "size">) => Element} */
     const chart = (options) => {
       const box = make("div", null, { className: "chart" });
       drawers.push(() => Curves.draw(box, { colour, size: size(box), ...options(palette()) }));
       return box;
     };
+    /** @param {number} value */
     const percent = (value) => `${Math.round(100 * value)} %`;
     if (findings.replicates) {
       const { number, shareDecided, trust, unsettled, calibration, reliability, near, ellipses } = findings.replicates;

@@ -65,6 +65,7 @@ const Curves = (() => {
       role: "img",
       "aria-label": title,
     });
+    /** @type {(text: string, attributes: Record<string, string | number>) => void} */
     const write = (text, attributes) =>
       picture.append(shape("text", { fill: colour("faint"), "font-size": 11, ...attributes }, text));
     write(title, { x: left, y: 16, "font-size": 13, fill: colour("ink") });
@@ -75,13 +76,17 @@ const Curves = (() => {
       values.length ? values.concat(levels.flatMap(({ value, band = [] }) => [...band, value])) : [0, 1],
     );
     if (fromZero) low = 0;
+    /** @type {(value: number) => number} */
     const scale = isLog ? Math.log10 : (value) => value;
     if (low === high) [low, high] = isLog ? [low / 2, high * 2] : [low - 0.5, high + 0.5];
     const pad = 0.05 * (scale(high) - scale(low));
     const [from, to] = [scale(low) - (fromZero ? 0 : pad), scale(high) + pad];
     const last = xFrom + Math.max((x[x.length - 1] || 0) - xFrom, 1e-9) * 1.02;
+    /** @param {number} value */
     const toX = (value) => left + ((value - xFrom) / (last - xFrom)) * (width - left - right);
+    /** @param {number} value */
     const toY = (value) => height - bottom - ((scale(value) - from) / (to - from)) * (height - top - bottom);
+    /** @type {(x1: number, y1: number, x2: number, y2: number, more?: Record<string, string | number>) => void} */
     const rule = (x1, y1, x2, y2, more = {}) =>
       picture.append(shape("line", { x1, y1, x2, y2, stroke: colour("line"), "stroke-width": 0.8, ...more }));
     for (const tick of isLog

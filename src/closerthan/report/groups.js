@@ -1,4 +1,17 @@
 // Groups: the section about clusters of objects, how certain they are, and the tree from which they were cut.
+
+/** The merges of a hierarchical clustering and their heights.
+ * @typedef {{merges: Packed, heights: number[]}} Tree */
+/** The clusters; see groups.py.
+ * @typedef {{sentence: string, doubtful: number[], tree: Tree | null,
+ *   rows: {around: number, members: number[], more: number, sure: string | null}[]}} Clusters */
+/** Functions of the page that sections use to create elements.
+ * @typedef {{make: (tag: string, text?: string | null, options?: object) => any,
+ *   nameButton: (object: number) => Element, colour: (name: string) => string}} Tools */
+/** @typedef {Tools & {nameOf: (object: number) => string, choose: (object: number, from: Element) => void,
+ *   text: (object: number) => string, inkOf: (object: number) => string,
+ *   markOf: (object: number) => Element}} GroupTools */
+
 const Groups = (() => {
   const LEAF = 16; // pixels from leaf to leaf
   const LETTER = 7.5; // pixels, approximate width
@@ -7,7 +20,8 @@ const Groups = (() => {
 
   const shape = Svg.element;
 
-  // Order the leaves such that no lines cross.
+  /** Order the leaves such that no lines cross.
+   * @param {Tree} tree */
   const unfolded = ({ merges, heights }) => {
     const ends = Numbers.unpacked(merges);
     const count = heights.length + 1;
@@ -21,11 +35,13 @@ const Groups = (() => {
     return { ends, count, leaves };
   };
 
+  /** @type {(box: Element, tree: Tree, tools: GroupTools & {number: number}) => void} */
   const drawTree = (box, tree, { number, colour, inkOf, text, nameOf, choose }) => {
     const { ends, count, leaves } = unfolded(tree);
     const names = Math.min(LETTER * Math.max(...leaves.map((leaf) => text(leaf).length)), 180) + 10;
     const width = Math.max(Math.min(box.clientWidth || WIDEST, WIDEST), 260);
     const top = Math.max(...tree.heights) || 1;
+    /** @param {number} height */
     const toX = (height) => width - names - (height / top) * (width - names - 6);
     const picture = shape("svg", {
       viewBox: `0 0 ${width} ${LEAF * count + 6}`,
@@ -94,11 +110,13 @@ const Groups = (() => {
     box.replaceChildren(picture);
   };
 
-  // Build the section. Return a function that draws its tree, to be called after each change of size or colours.
+  /** Build the section. Return a function that draws its tree, to be called after each change of size or colours.
+   * @type {(section: Element, clusters: Clusters, tools: GroupTools) => () => void} */
   const build = (section, clusters, tools) => {
     const { make, nameButton, markOf } = tools;
     const { sentence, rows, doubtful, tree } = clusters;
     const box = make("div", null, { className: "finding" });
+    /** @type {(objects: number[], more: number) => (Element | string)[]} */
     const listed = (objects, more) =>
       objects
         .flatMap((object, at) => (at ? [", ", nameButton(object)] : [nameButton(object)]))
@@ -106,6 +124,7 @@ const Groups = (() => {
     box.append(make("p", sentence));
     const table = make("table", null, { className: "stacked" });
     const head = make("tr");
+    /** @type {(() => void)[]} */
     const dots = [];
     const hasSure = rows.some(({ sure }) => sure !== null);
     for (const title of ["Group", "Around", ...(hasSure ? ["Sure"] : []), "Objects"])

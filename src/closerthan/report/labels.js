@@ -96,5 +96,5 @@ const Labels = (() => {
     }
     return placed;
   };
-  return { board, place, LINE };
+  return { board, place };
 })();

@@ -1,7 +1,9 @@
 // Numbers: decoding of the page's packed arrays, formatting, and round tick values for axes.
-const Numbers = (() => {
-  /** @typedef {{type: "Float32Array" | "Int32Array", bytes: string}} Packed */
 
+/** An array as base64; see packing.py.
+ * @typedef {{type: "Float32Array" | "Int32Array", bytes: string}} Packed */
+
+const Numbers = (() => {
   /**
    * Decode an array. Arrays travel as base64: a million coordinates as text would be twice as long and slow to parse.
    * @param {Packed} packed

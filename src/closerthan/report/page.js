@@ -1,6 +1,22 @@
 // The report page: facts, the map with its controls, answers, curves and code.
+
+/** A value or a category (as its code) per object.
+ * @typedef {{name: string, values: Float32Array | Int32Array, categories: string[] | null}} Column */
+/** @typedef {{objects: number[], near: number, far: number, times: number, people: string, lines: string}} Violation */
+/** @typedef {"gradients" | "seconds" | "epoch"} Clock */
+/** The content of the page; see content.py.
+ * @typedef {{names: string[] | null, shortNames: string[] | null, leftOut: string, axes: Packed[], axisNames: string[],
+ *   facts: {name: string, value: string, note: string}[], errors: Packed, counts: Packed,
+ *   columns: {name: string, values: Packed, categories: string[] | null}[], pictures: Record<string, string>,
+ *   violations: Violation[], violated: number, best: number,
+ *   history: Record<Clock | "objective" | "train_error" | "validation_error" | "step", (number | null)[]>,
+ *   race: {loss: string, held_out_error: number, train_error: number | null, rounds: number}[],
+ *   python: string | null, command: string | null, caution: string | null, methods: string, groups: Clusters | null,
+ *   believe: Findings | null, colours: string[], grey: string}} ReportContent */
+
 (() => {
   // Names are untrusted data: they enter the page only as text nodes and as text on a canvas.
+  /** @type {ReportContent} */
   const data = JSON.parse(document.getElementById("data").textContent);
   const { unpacked, percent, range } = Numbers;
   const axes = data.axes.map(unpacked);
@@ -8,6 +24,7 @@
   const counts = unpacked(data.counts);
   const count = errors.length;
   const dims = axes.length;
+  /** @type {Map<string, Column>} */
   const columns = new Map([["error", { name: "error of its answers", values: errors, categories: null }]]);
   data.columns.forEach((column, at) => {
     columns.set(`column${at}`, { ...column, values: unpacked(column.values) });
@@ -43,6 +60,7 @@
     const [first, last] = [letters.slice(0, Math.ceil(longest / 2)), letters.slice(-Math.floor(longest / 2) + 1)];
     return `${first.join("")}…${last.join("")}`;
   };
+  /** @type {Record<string, string>} */
   const INK_ON_PAPER = {
     paper: "#ffffff",
     ink: "#000000",
@@ -58,6 +76,7 @@
   const isDark = () => parseInt(theme("paper").slice(1, 3), 16) < 128;
   /** @param {number} object */
   const shortName = (object) => (data.shortNames ? data.shortNames[object] : nameOf(object));
+  /** @param {number} object */
   const nameButton = (object) => {
     const button = make("button", oneLine(data.leftOut ? shortName(object) : nameOf(object), 60) || "(no name)", {
       type: "button",
@@ -120,6 +139,7 @@
     }
     return nearest;
   };
+  /** @param {number} object */
   const fitText = (object) => {
     const error = errors[object];
     if (Number.isNaN(error)) return "no answers about it, so its position is arbitrary";
@@ -153,6 +173,7 @@
    * @param {number} object */
   const momentsOf = (object) => {
     const stored = replicates.ellipses.axes;
+    /** @type {(a: number, b: number) => number} */
     const at = (a, b) => {
       const [low, high] = a < b ? [a, b] : [b, a];
       return high < stored ? moments[(object * stored * (stored + 1)) / 2 + (high * (high + 1)) / 2 + low] : NaN;
@@ -174,20 +195,23 @@
       : Array.from(new Set([state.object, state.hovered].filter((object) => object !== null)));
     scatter.ellipses = { moments: momentsOf, radius: replicates.ellipses.radii[dims === 1 ? 0 : 1], objects };
   };
+  /** @param {{nearest: number, near: number}} probabilities */
   const sureText = ({ nearest, near }) =>
     `the nearest in ${percent(nearest)}, among the ${replicates.near} nearest in ${percent(near)}`;
 
   // ---- Colours ------------------------------------------------------------------------------------------------------
   const palette = () => data.colours.map((colour) => (colour === "#000000" && isDark() ? "#f2f2f2" : colour));
-  /** @type {(column: any, code: number) => Element} */
+  /** @type {(column: Column, code: number) => Element} */
   const categoryMark = (column, code) => {
     const picture = Svg.element("svg", { viewBox: "-1 -1 2 2" });
     const d = Points.outline(categoryShape(code));
     picture.append(Svg.element("path", { d, fill: categoryColour(column, code) }));
     return picture;
   };
+  /** @type {(column: Column, code: number) => string} */
   const categoryColour = (column, code) =>
     column.categories[code] === "(none)" ? data.grey : palette()[code % data.colours.length];
+  /** @param {number} code */
   const categoryShape = (code) => Math.floor(code / data.colours.length) % Points.kinds;
   const ramp = () =>
     isDark()
@@ -272,16 +296,19 @@
 
   // ---- The map ------------------------------------------------------------------------------------------------------
   const map = byId("map");
+  /** @param {string} text */
   const note = (text) => {
     byId("map-note").textContent = text;
     byId("map-note").hidden = !text;
   };
+  /** @type {(object: number) => Element[]} */
   const portrait = (object) => {
     if (!(object in data.pictures)) return [];
     const image = make("img", null, { src: data.pictures[object], alt: "" });
     image.style.borderColor = `rgb(${scatter.looks.colours.subarray(4 * object, 4 * object + 3).join(",")})`;
     return [image];
   };
+  /** @type {(object: number) => Element[]} */
   const labelLines = (object) =>
     Array.from(columns)
       .filter(([key]) => !["error", "decided"].includes(key))
@@ -331,6 +358,7 @@
     scatter.pictures.set(Number(object), image);
   }
 
+  /** @param {string} name */
   const shortTitle = (name) => name.replace("principal ", "").replace(" of the spread", "");
   // Make the box as high as the map needs at this width, but no higher than one screen; a tall map gets a narrow box.
   const fitBox = () => {
@@ -405,7 +433,8 @@
     else scatter.marks = [];
   };
 
-  // After a choice elsewhere on the page, scroll to the map and offer the way back.
+  /** After a choice elsewhere on the page, scroll to the map and offer the way back.
+   * @param {any} from */
   const bringIntoView = (from) => {
     byId("back").hidden = !from?.closest?.("#violated");
     byId("back").onclick = () => {
@@ -468,6 +497,7 @@
     scatter.draw();
     bringIntoView(from);
   };
+  /** @type {(violation: Violation, from: Element) => void} */
   const chooseAnswer = ({ objects, near, far, times, people, lines }, from) => {
     Object.assign(state, { object: null, near: [], answer: objects });
     const answer = make("p");
@@ -493,14 +523,14 @@
   // ---- Controls -----------------------------------------------------------------------------------------------------
   for (const [key, column] of columns) byId("colour").append(make("option", column.name, { value: key }));
   byId("colour").value = state.colour;
-  byId("colour").addEventListener("change", (event) => {
-    state.colour = event.target.value;
+  byId("colour").addEventListener("change", () => {
+    state.colour = byId("colour").value;
     state.category = null;
     colourMap();
   });
   byId("view-choice").hidden = dims < 3;
-  byId("view").addEventListener("change", (event) => {
-    state.view = event.target.value === "3" ? 3 : 2;
+  byId("view").addEventListener("change", () => {
+    state.view = byId("view").value === "3" ? 3 : 2;
     drawAxisChoices();
     placeMap();
   });
@@ -526,11 +556,11 @@
       box.append(label, " ");
     });
   };
-  for (const name of ["ellipses", "graph"]) {
+  for (const name of /** @type {const} */ (["ellipses", "graph"])) {
     byId(`${name}-choice`).hidden = !(name === "graph" ? graph.length : replicates);
     byId(name).checked = state[name];
-    byId(name).addEventListener("change", (event) => {
-      state[name] = event.target.checked;
+    byId(name).addEventListener("change", () => {
+      state[name] = byId(name).checked;
       updateUncertainty();
       scatter.draw();
     });
@@ -544,6 +574,8 @@
 
   const search = byId("search");
   const matches = byId("found");
+  /** Names in lower case.
+   * @type {string[] | null} */
   let folded = null;
   const listMatches = () => {
     folded ??= Array.from({ length: count }, (_, object) => nameOf(object).toLowerCase());
@@ -586,7 +618,7 @@
     choose(object, search);
   };
   search.addEventListener("input", listMatches);
-  search.addEventListener("keydown", (event) => {
+  search.addEventListener("keydown", (/** @type {KeyboardEvent} */ event) => {
     if (event.key === "Enter") {
       const hits = listMatches();
       if (hits.length) acceptMatch(hits[0]);
@@ -597,7 +629,7 @@
       matches.querySelector("button").focus();
     }
   });
-  matches.addEventListener("keydown", (event) => {
+  matches.addEventListener("keydown", (/** @type {KeyboardEvent} */ event) => {
     const buttons = Array.from(matches.querySelectorAll("button"));
     const at = buttons.indexOf(document.activeElement);
     if (event.key === "ArrowDown" || event.key === "ArrowUp") {
@@ -615,6 +647,7 @@
     });
 
   // ---- Facts, answers, curves and code ------------------------------------------------------------------------------
+  /** @param {string} text */
   const withUnits = (text) => text.replace(/(\d) %/g, "$1\u00a0%"); // no line break between a number and its unit
   for (const { name, value, note: remark } of data.facts) {
     const cell = make("dd", withUnits(value));
@@ -622,6 +655,7 @@
     byId("facts").append(make("dt", name), cell);
   }
 
+  /** @type {(objects: number[]) => (Element | string)[]} */
   const sentence = (objects) => {
     const [a, b, c, d] = objects.map(nameButton);
     return objects.length === 3
@@ -632,12 +666,14 @@
   const hasLines = data.violations.some(({ lines }) => lines);
   byId("who").hidden = !hasPeople;
   byId("line").hidden = !hasLines;
+  /** @param {Violation} violation */
   const answerRow = (violation) => {
     const { objects, near, far, times, people, lines } = violation;
     const cell = make("td");
     cell.append(...sentence(objects));
     const row = make("tr");
     row.append(cell);
+    /** @type {(label: string, text: string, className: string) => void} */
     const add = (label, text, className) => {
       const part = make("td", text, { className });
       part.dataset.label = label;
@@ -656,6 +692,7 @@
     row.append(last);
     return row;
   };
+  /** @param {number} most */
   const showAnswers = (most) => {
     byId("violated").tBodies[0].replaceChildren(...data.violations.slice(0, most).map(answerRow));
     byId("more").hidden = most >= data.violations.length;
@@ -687,8 +724,10 @@
 
   const drawCurves = () => {
     const { history } = data;
+    /** @type {Clock} */
     const key = byId("against").value;
     const inks = palette();
+    /** @type {(id: string, options: Omit<Chart, "x" | "xTitle" | "chosen" | "colour" | "size">) => void} */
     const draw = (id, options) => {
       const size = printing ? [330, 240] : [Math.max(byId(id).clientWidth, 240), Math.max(byId(id).clientHeight, 160)];
       Curves.draw(byId(id), {
@@ -760,7 +799,7 @@
   const drawFindings = data.believe
     ? Believe.build(
         byId("believe"),
-        { ...data.believe, count, hasPairs: graph.length > 0 },
+        { ...data.believe, hasPairs: graph.length > 0 },
         {
           make,
           nameButton,

@@ -3,6 +3,7 @@
 import base64
 import hashlib
 import html
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 from importlib import resources
@@ -30,6 +31,8 @@ SCRIPTS = (
     "numbers.js", "svg.js", "points.js", "labels.js", "uncertain.js", "scatter.js", "curves.js", "groups.js",
     "believe.js", "page.js",
 )  # fmt: skip
+
+_COMMENT = re.compile(r"^[ \t]*(?://[^\n]*|/\*\*(?:(?!\*/).)*\*/)\n", re.MULTILINE | re.DOTALL)
 
 
 @checked
@@ -123,7 +126,7 @@ def _most_central(answers: Comparisons, names: tuple[str, ...] | None) -> Fact:
 def _assembled(title: str, data: str) -> str:
     from closerthan import __version__
 
-    script = "\n".join(['"use strict";', *map(page_file, SCRIPTS)])
+    script = "\n".join(['"use strict";', *(_compact(page_file(name)) for name in SCRIPTS)])
     # The content security policy allows this script and no other, and forbids loading anything.
     policy = (
         f"default-src 'none'; script-src 'sha256-{_digest(script)}'; style-src 'unsafe-inline'; img-src data:; "
@@ -149,6 +152,17 @@ def _assembled(title: str, data: str) -> str:
 def page_file(name: str) -> str:
     """Return the text of a script, style sheet or template of the report."""
     return resources.files("closerthan.report").joinpath(name).read_text(encoding="utf-8")
+
+
+def _compact(script: str) -> str:
+    """Remove comment lines and indentation, a third of the bytes.
+
+    Examples
+    --------
+    >>> _compact("/** Twice.\\n * @param {number} x */\\nconst twice = (x) => {\\n  // fast\\n  return 2 * x;\\n};\\n")
+    'const twice = (x) => {\\nreturn 2 * x;\\n};\\n'
+    """
+    return re.sub(r"^[ \t]+", "", _COMMENT.sub("", script), flags=re.MULTILINE)
 
 
 def _digest(script: str) -> str:

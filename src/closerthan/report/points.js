@@ -11,6 +11,7 @@ const Points = (() => {
   const MANY = 5000; // with more points than this, WebGL is used
   // Corners are in units of half a point's size. The legend draws the same shapes.
   const SHAPES = ["circle", "square", "triangle", "diamond", "wedge"];
+  /** @type {Record<string, number[][]>} */
   const corners = {
     square: [
       [-0.85, -0.85],
@@ -124,7 +125,9 @@ const Points = (() => {
     gl.linkProgram(program);
     if (!gl.getProgramParameter(program, gl.LINK_STATUS)) return null;
     gl.useProgram(program);
+    /** @type {Record<string, WebGLBuffer>} */
     const buffers = { place: gl.createBuffer(), colour: gl.createBuffer(), shape: gl.createBuffer() };
+    /** @type {(name: string, array: Float32Array | Uint8Array, parts: number, type: number) => void} */
     const fill = (name, array, parts, type) => {
       const where = gl.getAttribLocation(program, name);
       gl.bindBuffer(gl.ARRAY_BUFFER, buffers[name]);
@@ -132,6 +135,7 @@ const Points = (() => {
       gl.enableVertexAttribArray(where);
       gl.vertexAttribPointer(where, parts, type, name === "colour", 0, 0);
     };
+    /** @param {string} name */
     const at = (name) => gl.getUniformLocation(program, name);
     return {
       /** @param {Float32Array} places */
@@ -162,5 +166,5 @@ const Points = (() => {
       },
     };
   };
-  return { MANY, paint, painter, trace, outline, kinds: SHAPES.length };
+  return { MANY, paint, painter, outline, kinds: SHAPES.length };
 })();

@@ -9,7 +9,7 @@ from typing import Any
 
 from closerthan import losses, solvers
 from closerthan.files.meaning.reading import Reading
-from closerthan.registry import Own, is_ours, parameters
+from closerthan.registry import UserDefined, is_library_class, parameters
 from closerthan.settings import GIVEN, Settings
 
 __all__ = ["Code", "Source", "command_line", "python_code", "reproducibility_warning"]
@@ -92,10 +92,10 @@ def _imports(settings: Settings) -> list[str]:
     lines = []
     for component in (*_with_parts(settings.loss), *_with_parts(settings.solver)):
         kind = type(component)
-        if isinstance(component, Own) or kind.__module__ == "__main__":
-            name = component.name if isinstance(component, Own) else kind.__name__
+        if isinstance(component, UserDefined) or kind.__module__ == "__main__":
+            name = component.name if isinstance(component, UserDefined) else kind.__name__
             lines.append(f"# {name} is your own class: define or import it first")
-        elif not is_ours(kind):
+        elif not is_library_class(kind):
             lines.append(f"from {kind.__module__} import {kind.__name__}")
     return list(dict.fromkeys(lines))
 
@@ -172,7 +172,7 @@ def _expression(value: Any) -> str:
         return f"[{', '.join(map(_expression, value))}]"
     if isinstance(value, tuple):
         return f"({', '.join(map(_expression, value))},)"
-    name = value.name if isinstance(value, Own) else type(value).__name__
+    name = value.name if isinstance(value, UserDefined) else type(value).__name__
     module = next((module for module in (losses, solvers) if getattr(module, name, None) is type(value)), None)
     defaults = {field.name: field.default for field in dataclasses.fields(value)} if module else {}
     own = {key: one for key, one in parameters(value).items() if key not in defaults or one != defaults[key]}

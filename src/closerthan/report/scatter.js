@@ -19,7 +19,7 @@ class Scatter {
   static VIEWER = 4; // distance of the viewer from the centre of a three-dimensional map, in units of its half width
 
   // Set by setPlaces() and setLooks().
-  /** @type {ArrayLike<number>[]} */
+  /** @type {(Float32Array | Int32Array)[]} */
   axes;
   /** @type {2 | 3} */
   view;
@@ -97,7 +97,7 @@ class Scatter {
   // ---- Data ---------------------------------------------------------------------------------------------------------
 
   /**
-   * @param {ArrayLike<number>[]} axes
+   * @param {(Float32Array | Int32Array)[]} axes
    * @param {{view: 2 | 3, titles: string[], isEqual: boolean}} options
    */
   setPlaces(axes, { view, titles, isEqual }) {
@@ -135,10 +135,12 @@ class Scatter {
     const { axes, view, count } = this;
     // For very large maps a subset is enough to estimate a quantile.
     const every = Math.ceil(count / 50000);
+    /** @type {(values: Float32Array | Int32Array | Float64Array, level: number) => number} */
     const quantile = (values, level) => {
       const subset = values.filter((_, at) => at % every === 0).sort();
       return subset[Math.floor(level * (subset.length - 1))];
     };
+    /** @type {(at: number) => boolean} */
     let isWithin = (_at) => true;
     this.outside = 0;
     if (this.isEqual) {
@@ -221,7 +223,8 @@ class Scatter {
     this.draw();
   }
 
-  // The extent including the ellipses if all are drawn; an ellipse adds at most `most`.
+  /** The extent including the ellipses if all are drawn; an ellipse adds at most `most`.
+   * @type {(axis: number, most: number) => number[]} */
   #reach(axis, most) {
     const [low, high] = this.extent[axis];
     if (!this.ellipses || this.ellipses.objects.length < 2) return [low, high];
@@ -320,6 +323,8 @@ class Scatter {
     return matrix;
   }
 
+  /** The position on the screen of a point of the map, and its depth.
+   * @type {(matrix: Float64Array, ...place: number[]) => number[]} */
   #at(matrix, x, y, z) {
     const w = matrix[3] * x + matrix[7] * y + matrix[11] * z + matrix[15];
     const { width, height } = this.size;
@@ -341,6 +346,7 @@ class Scatter {
     if (this.screen) return this.screen;
     const { places, count, view } = this;
     const [m, { width, height }] = [this.#matrix(), this.size];
+    /** @type {Projection} */
     const screen = { width, height, x: new Float32Array(count), y: new Float32Array(count), depth: null, scale: null };
     if (view === 3) [screen.depth, screen.scale] = [new Float32Array(count), new Float32Array(count)];
     for (let at = 0; at < count; at += 1) {
@@ -510,12 +516,14 @@ class Scatter {
       fingers.set(event.pointerId, [x, y]);
       if (fingers.size === 2) {
         const [other] = [...fingers].filter(([id]) => id !== event.pointerId).map(([, at]) => at);
+        /** @param {number[]} at */
         const apart = (at) => Math.hypot(at[0] - other[0], at[1] - other[1]) || 1;
         this.zoom(apart([x, y]) / apart(before), (x + other[0]) / 2, (y + other[1]) / 2);
         this.pan(right / 2, down / 2);
       } else if (this.view === 3 && !event.shiftKey && event.buttons !== 2) this.turn(right, down);
       else this.pan(right, down);
     });
+    /** @param {PointerEvent} event */
     const release = (event) => {
       if (!fingers.delete(event.pointerId) || event.type !== "pointerup" || travelled >= 4) return;
       const [x, y] = place(event);
@@ -630,6 +638,7 @@ class Scatter {
     this.box.dataset.labelled = String(this.labels.length);
   }
 
+  /** @type {(under: Pen, over: Pen, area: Area) => void} */
   #drawGrid(under, over, { left, top, width, height }) {
     const { x, y } = this.frame;
     under.strokeStyle = this.colour("line");
@@ -639,6 +648,7 @@ class Scatter {
       fillStyle: this.colour("faint"),
       textBaseline: "middle",
     });
+    /** @type {(x0: number, y0: number, x1: number, y1: number) => void} */
     const line = (x0, y0, x1, y1) => {
       under.beginPath();
       under.moveTo(x0, y0);
@@ -672,7 +682,8 @@ class Scatter {
     over.restore();
   }
 
-  // The edges of the bounding box, with ticks and titles along three outer ones.
+  /** Draw the edges of the bounding box, with ticks and titles along three outer ones.
+   * @type {(under: Pen, over: Pen, matrix: Float64Array) => void} */
   #drawBox(under, over, matrix) {
     const low = this.extent.map(([from], axis) => (from - this.middle[axis]) / this.unit[axis]);
     const high = this.extent.map(([, to], axis) => (to - this.middle[axis]) / this.unit[axis]);
@@ -689,6 +700,7 @@ class Scatter {
         [1, 1],
       ].map(([a, b]) => {
         const ends = [low[axis], high[axis]].map((value) => {
+          /** @type {number[]} */
           const corner = [];
           [corner[axis], corner[second], corner[third]] = [
             value,
@@ -710,6 +722,7 @@ class Scatter {
       const away = [best.half[0] - middle[0], best.half[1] - middle[1]];
       const length = Math.hypot(...away) || 1;
       const [right, down] = axis === 2 ? [-1, 0] : [away[0] / length, away[1] / length];
+      /** @type {(text: string, x: number, y: number) => void} */
       const write = (text, x, y) => {
         const half = over.measureText(text).width / 2 + 3;
         const [across, below] = [Math.min(Math.max(x, half), width - half), Math.min(Math.max(y, 8), height - 8)];
@@ -744,12 +757,14 @@ class Scatter {
     }
   }
 
-  // Draw what lies below the points: ellipses, lines between neighbours and rings.
+  /** Draw what lies below the points: ellipses, lines between neighbours and rings.
+   * @type {(pen: Pen, matrix: Float64Array, area: Area) => void} */
   #drawUnder(pen, matrix, { left, top, width, height }) {
     pen.save();
     pen.beginPath();
     pen.rect(left, top, width, height);
     pen.clip();
+    /** @param {number} object */
     const colourOf = (object) => this.colour(this.doubtful.has(object) ? "warn" : "accent");
     if (this.ellipses)
       for (const object of this.ellipses.objects) {
@@ -778,6 +793,7 @@ class Scatter {
     pen.restore();
   }
 
+  /** @param {Pen} pen */
   #drawMarks(pen) {
     for (const { from, to, dash } of this.lines) {
       const [start, end] = [this.where(from), this.where(to)];
@@ -801,9 +817,11 @@ class Scatter {
     });
   }
 
+  /** @type {(pen: Pen, area: Area) => void} */
   #placeNames(pen, { left, top, width, height }) {
     const screen = this.#projected();
     const bounds = [left, top, left + width, top + height];
+    /** @param {number} object */
     const isSeen = (object) =>
       screen.x[object] >= left &&
       screen.x[object] <= bounds[2] &&
@@ -846,6 +864,7 @@ class Scatter {
     this.labels = Labels.place(queue, board, bounds, Scatter.MOST_LABELS);
   }
 
+  /** @type {(board: ReturnType<typeof Labels.board>, objects: number[], screen: Projection, space: number) => void} */
   #placePictures(board, objects, screen, space) {
     this.pictured = new Map();
     const side = Math.min(Math.max(0.4 * Math.sqrt(space / Math.max(objects.length, 1)), 26), 72);
@@ -862,7 +881,8 @@ class Scatter {
     }
   }
 
-  // A picture covers its point, so its frame has the colour of the point.
+  /** A picture covers its point, so its frame has the colour of the point.
+   * @param {Pen} pen */
   #drawPictures(pen) {
     for (const [object, { image, width, height }] of this.pictured) {
       const [x, y] = this.where(object);
@@ -875,6 +895,7 @@ class Scatter {
     }
   }
 
+  /** @param {Pen} pen */
   #drawNames(pen) {
     Object.assign(pen, {
       font: "12px system-ui, sans-serif",

@@ -7,7 +7,7 @@ snapshot are the monitor's concern.
 
 from collections.abc import Callable
 
-from closerthan.registry import chosen
+from closerthan.registry import resolve
 from closerthan.solvers.base import Solver
 from closerthan.solvers.batch import Batch
 from closerthan.solvers.gram import Gram
@@ -55,4 +55,4 @@ def solver_named(solver: str | Solver | type[Solver]) -> Solver:
     >>> solver_named("svrg-sbb0").step
     StabilizedBB(epsilon=0.0, first=None, per_object=0.1, longest=0.25)
     """
-    return chosen(solver, SOLVERS, Solver, "solver")  # type: ignore[type-abstract]
+    return resolve(solver, SOLVERS, Solver, "solver")  # type: ignore[type-abstract]

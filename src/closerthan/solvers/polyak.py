@@ -20,16 +20,17 @@ where t counts the comparisons visited, n is the number of objects and s is the 
 same, typical distance; dividing by s makes the bound independent of the unit in which a loss measures distance. A
 second bound, 1 / (8 max(|s_near|, |s_far|)), prevents a step from changing a pair's difference by more than half.
 
-Decreasing steps alone would converge slowly. The reported map is therefore not the last iterate but a polynomially
-weighted average of the iterates (Shamir & Zhang 2013), in which the noise of single steps cancels:
+Every iterate carries the noise of its last steps. The reported map is therefore not the last iterate but a
+polynomially weighted average of the iterates (Shamir & Zhang 2013), in which that noise cancels:
 
     mean <- mean + (a + 1) / (a + k) (x_k - mean),        a = lateness.
 
-Because that noise far exceeds the rounding error of single precision, the iterate is stored in single precision and
-the average in double precision. Three safeguards complete the method. After each pass the map is rescaled to the size
-with the lowest loss, which single steps approach slowly. After an epoch with little progress, t is multiplied by four,
-which halves the steps; if the objective did not decrease at all, the epoch is also undone. A start that is no better
-than chance is embedded in extra dimensions at first (:mod:`closerthan.solvers.extra_dimensions`).
+Because the noise far exceeds the rounding error of single precision, the iterate is stored in single precision and
+the average in double precision. Three safeguards complete the method. After each pass the map is rescaled towards the
+size with the lowest loss, which single steps approach slowly; with few answers it is enlarged less (``enough``). After
+an epoch with little progress, t is multiplied by four, which halves the steps; if the objective did not decrease at
+all, the epoch is also undone. A start that is no better than chance is embedded in extra dimensions at first
+(:mod:`closerthan.solvers.extra_dimensions`).
 
 References
 ----------

@@ -38,7 +38,7 @@ class SGD(Solver):
     def __post_init__(self) -> None:
         whole("batch_size", self.batch_size)
         if self.sampling not in SAMPLINGS:
-            raise ValueError(f"unknown sampling {self.sampling!r}; known are: {', '.join(SAMPLINGS)}")
+            raise ValueError(f"unknown sampling {self.sampling!r}; choose from: {', '.join(SAMPLINGS)}")
         if not isinstance(self.step, Decay | Constant):
             raise ValueError(f"step is {self.step!r}; SGD computes no full gradients: use Constant or Decay")
 

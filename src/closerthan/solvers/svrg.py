@@ -24,7 +24,8 @@ but where f is not convex, <dx, dy> can be zero or negative. Ma et al. stabilise
 so that 1/(L + eps) <= m eta_s <= 1/eps if every f_q is L-smooth. For eps large enough relative to L and b/m, the
 expected squared gradient norm at a random iterate decreases like 1/(number of steps); if f also satisfies the
 Polyak-Lojasiewicz inequality, restarting the algorithm every S epochs (Algorithm 2, ``module_epochs``) converges
-linearly. :mod:`closerthan.theory` computes these bounds. Reddi et al. (2016) analyse SVRG on non-convex functions.
+linearly for S large enough. :mod:`closerthan.theory` computes these bounds. Reddi et al. (2016) analyse SVRG on
+non-convex functions.
 
 With b = 1, only the rows of the drawn comparison depend on the draw; all others move by -eta g. The kernel
 (:func:`closerthan.compiled.svrg.svrg_steps`) keeps count of that common move and applies it when a row is read, so
@@ -56,7 +57,7 @@ from closerthan.solvers.visiting_order import SAMPLINGS, visits
 
 __all__ = ["SVRG"]
 
-LEAST_SHARED_BATCH = 2**15  # comparisons from which on several threads speed up a batch
+LEAST_SHARED_BATCH = 2**15  # number of comparisons above which several threads speed up a batch
 
 
 @dataclass(frozen=True)
@@ -110,9 +111,9 @@ class SVRG(Solver):
             if getattr(self, name) is not None:
                 whole(name, getattr(self, name))
         if self.sampling not in SAMPLINGS:
-            raise ValueError(f"unknown sampling {self.sampling!r}; known are: {', '.join(SAMPLINGS)}")
+            raise ValueError(f"unknown sampling {self.sampling!r}; choose from: {', '.join(SAMPLINGS)}")
         if self.output not in ("best", "last", "random"):
-            raise ValueError(f"unknown output {self.output!r}; known are: best, last, random")
+            raise ValueError(f"unknown output {self.output!r}; choose from: best, last, random")
         step_rule(self.step)
 
     def run(  # type: ignore[override]  # requires a capability, see needs

@@ -44,7 +44,7 @@ def shuffled(rng: np.random.Generator, n_terms: int, draws: int, batch_size: int
         pieces: list[ShuffledPass] = []
         while (missing := chunk_size - sum(piece.size for piece in pieces)) > 0:
             if position == n_terms:
-                whole_pass, position = ShuffledPass.drawn(rng, n_terms, chunk), 0
+                whole_pass, position = ShuffledPass.draw(rng, n_terms, chunk), 0
             piece = replace(whole_pass, first=position, size=min(missing, n_terms - position))
             pieces.append(piece)
             position += piece.size

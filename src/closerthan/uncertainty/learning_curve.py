@@ -190,8 +190,8 @@ class LearningCurve:
         """Advice in words on whether to collect more answers."""
         if self.is_chance:
             return (
-                f"either there are far too few {self.by}, or they are noise: see whether the file was read right, and "
-                "whether people looked"
+                f"either there are far too few {self.by}, or they are noise: check that the file was read correctly "
+                "and that people read the questions"
             )
         expected = f"with twice as many {self.by} the error would be about {self.twice}"
         unsettled = ""
@@ -213,7 +213,7 @@ class LearningCurve:
     def summary(self) -> str:
         """The verdict in one line, for a figure."""
         if self.is_chance:
-            return "New answers are predicted no better than by chance: see whether people looked."
+            return "New answers are predicted no better than by chance: check that people read the questions."
         gain = max(self.now.error - self.twice.error, 0.0)
         lower = f"Twice as many {self.by} would lower the error by about {percentage_points(gain)} percentage points"
         meaning = {

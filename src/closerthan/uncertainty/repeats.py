@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from closerthan.arrays import Array
 from closerthan.comparisons import Comparisons, pair_questions
-from closerthan.comparisons.grouping import numbered
+from closerthan.comparisons.questions import consecutive_numbers
 from closerthan.metrics import Interval, error_interval, ratio_number
 from closerthan.wording import counted, percent
 
@@ -114,7 +114,7 @@ def noise_ceilings(comparisons: Comparisons) -> list[NoiseCeiling]:
     [('a person', 0.0), ('different people', 0.5)]
     """
     keys, one_way = pair_questions(comparisons)
-    question = numbered(keys)
+    question = consecutive_numbers(keys)
     if comparisons.people is None:
         return _ceiling("answers", *_agreement(question, one_way))
     cells = _Cells.of(question, one_way, comparisons)
@@ -156,7 +156,7 @@ def repeats_of_people(comparisons: Comparisons) -> PersonRepeats:
     assert comparisons.people is not None
     assert comparisons.person_names is not None
     keys, one_way = pair_questions(comparisons)
-    cells = _Cells.of(numbered(keys), one_way, comparisons)
+    cells = _Cells.of(consecutive_numbers(keys), one_way, comparisons)
     own_agreeing, own_pairs, _ = _agreement(cells.cell, one_way)
     person = np.zeros(len(own_pairs), dtype=np.int64)
     person[cells.cell] = comparisons.people
@@ -188,7 +188,7 @@ class _Cells(NamedTuple):
     def of(cls, question: NDArray[np.int32], one_way: NDArray[np.bool_], comparisons: Comparisons) -> "_Cells":
         assert comparisons.people is not None
         n_people = len(comparisons.person_names or ())
-        cell = numbered(question.astype(np.int64) * n_people + comparisons.people)
+        cell = consecutive_numbers(question.astype(np.int64) * n_people + comparisons.people)
         ones, others = (np.bincount(cell, kind) for kind in (one_way, ~one_way))
         question_of = np.zeros(len(ones), dtype=np.int64)
         question_of[cell] = question

@@ -19,7 +19,7 @@ from closerthan.comparisons.grouping import AUTO
 from closerthan.evaluate.diagnostics import different_mentions, mentions
 from closerthan.metrics import margins
 from closerthan.result import Result
-from closerthan.saved_arrays import read_whole
+from closerthan.saved_arrays import read_and_parse
 from closerthan.saving import whole_file
 from closerthan.settings import ENDED, FitOptions, Settings, lists_options
 from closerthan.uncertainty.alignment import align, size_is_free
@@ -28,12 +28,13 @@ from closerthan.uncertainty.ellipses import Ellipses
 from closerthan.uncertainty.neighbours import NeighbourCalibration, neighbour_probability
 from closerthan.uncertainty.refitter import plan_refits
 from closerthan.uncertainty.resampling import replicate_refitter, resample, resampling_unit
-from closerthan.wording import counted
+from closerthan.wording import counted, html_table, percent
 
 __all__ = ["Replicates", "replicate"]
 
 SAMPLED = 20_000  # triplets from which the fraction of decided triplets is estimated
 FEWEST_PER_OBJECT = 20  # sampled triplets per object
+MOST_ROWS = 20  # objects in the table of a notebook
 SETTLED = 0.5  # fraction of an object's triplets that must be decided for it to be settled
 
 
@@ -165,6 +166,16 @@ class Replicates:
             f"Replicates({counted(len(self), 'map')} of {n_objects:,} objects in {counted(n_dims, 'dimension')}, "
             f"{self.n_units:,} {self.by} resampled{f', {self.cut}' * bool(self.cut)})"
         )
+
+    def _repr_html_(self) -> str:
+        names = self.result.names or [str(number) for number in range(len(self.mentions))]
+        order = np.argsort(self.decided_by_object, kind="stable").tolist()
+        rows = [
+            (names[one], f"{self.mentions[one]:,}", percent(self.decided_by_object[one], 0))
+            for one in order[:MOST_ROWS]
+        ]
+        titles = ("object", "different questions", "decided triplets")
+        return html_table(f"{self!r}; the least settled objects first", titles, rows, len(names))
 
     @property
     def calibration(self) -> Calibration | None:
@@ -376,7 +387,7 @@ class Replicates:
     @checked
     def load(cls, path: str | Path) -> Self:
         """Read a file that :meth:`save` wrote."""
-        return read_whole(path, "file of replicates", cls._from_arrays)
+        return read_and_parse(path, "file of replicates", cls._from_arrays)
 
     @classmethod
     def _from_arrays(cls, arrays: Mapping[str, Any]) -> Self:

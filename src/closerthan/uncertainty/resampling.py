@@ -32,7 +32,7 @@ from closerthan.uncertainty.bootstrap import bootstrap, bootstrap_scheme
 from closerthan.uncertainty.committee import Committee, spread
 from closerthan.uncertainty.refitter import Fitter, JobResults, Refitter
 
-__all__ = ["Resampled", "replicate_refitter", "resample", "resampling_unit"]
+__all__ = ["Resampled", "probability_on_map", "replicate_refitter", "resample", "resampling_unit"]
 
 FEWEST_PEOPLE = 5  # with fewer people, blocks or answers are resampled by default
 FEWEST_MAPS = 2  # smallest number of maps that can be compared
@@ -211,7 +211,7 @@ def _study_jobs(
     rngs: list[np.random.Generator],
 ) -> list[Callable[[Fitter], Array]]:
     """Return one job per generator, which simulates a study, fits it and makes ``n_maps`` replicates of the fit."""
-    probability = _probability_on_map(result, answers, committee)
+    probability = probability_on_map(result, answers, committee)
     # The map of the study itself is the best of several starts, too.
     starts = 4 if result.embedding.shape[1] == 1 else 2
 
@@ -227,7 +227,7 @@ def _study_jobs(
     return [functools.partial(one, rng) for rng in rngs]
 
 
-def _probability_on_map(result: Result, answers: Comparisons, committee: Committee) -> Array:
+def probability_on_map(result: Result, answers: Comparisons, committee: Committee) -> Array:
     """Return the probability of each answer on the fitted map.
 
     A map is more certain of the answers that it was fitted to than of new ones, so its log odds are multiplied by the

@@ -213,9 +213,12 @@ def _groups_on_map(path: Path, groups: int | None, method: str | None, most: int
     maps = path / "replicates.npz"
     replicates = Replicates.load(maps).maps if maps.exists() else None
     clustering = clustered(_result_at(path), groups, method=method, maps=replicates, most=most, seed=seed)
-    if replicates is not None and clustering.together is not None:
+    if replicates is not None and clustering.co_membership is not None:
         same = (clustering.labels[:, None] == clustering.labels) & ~np.eye(len(clustering.labels), dtype=bool)
-        inside, apart = clustering.together[same], clustering.together[clustering.labels[:, None] != clustering.labels]
+        inside, apart = (
+            clustering.co_membership[same],
+            clustering.co_membership[clustering.labels[:, None] != clustering.labels],
+        )
         shares = [percent(float(part.mean()), digits=0) for part in (inside, apart) if len(part)]
         if len(shares) == 2:
             print_wrapped(

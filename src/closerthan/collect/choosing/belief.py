@@ -1,7 +1,9 @@
-"""What is believed about a map before the next question: several maps that the answers allow.
+"""Belief about a map before the next question: several maps that are compatible with the answers.
 
-Replicates are maps of the same answers, resampled: where they differ, the answers have not decided yet. Like the fitted
-map, from which they start, each unfolds in extra dimensions: else all would have its folds, and nobody be asked there.
+The maps are fitted to resampled answers; where they differ, the answers have not decided yet. Unlike the replicates of
+:func:`closerthan.replicate`, each map unfolds in extra dimensions, as the fitted map does from which it starts.
+Otherwise all of them would share its folds, and no question would be asked about these. They are also few and not
+calibrated: eight such maps take a tenth of the time of :func:`closerthan.replicate`, which counts in a running study.
 """
 
 import dataclasses
@@ -22,43 +24,58 @@ from closerthan.losses import Loss
 from closerthan.objective.cpu.objective import CPU
 from closerthan.objective.information import expected_information
 from closerthan.result import Result
+from closerthan.settings import FitOptions, Settings
 from closerthan.uncertainty.bootstrap import bootstrap
+from closerthan.wording import counted
 
 __all__ = ["FEWEST", "LOSS", "Belief", "believed", "fitted_map"]
 
 LOSS = "tste"
-FEWEST = 2  # answers per object and dimension, below which maps say too little: questions are random
+FEWEST = 2  # answers per object and dimension; with fewer, questions are random
 N_REPLICATES = 8
-SOLVER = "lbfgs"  # finishes a map: with chosen answers, which are about neighbours, the last percents take long
-FINISH: dict[str, Any] = {"tolerance": 1e-5, "window": 10, "epochs": 1000}  # the usual one ends in a flat valley
-REPLICATE: dict[str, Any] = {"epochs": 15, "tolerance": None, "n_threads": 1}  # unfolding, and then as many again
-EXTRA = 2  # dimensions, in which a map unfolds
-LARGEST = 1000.0  # root mean square of a map's coordinates
+SOLVER = "lbfgs"  # for the last phase: chosen questions are about neighbours, so that convergence is slow
+# The default tolerance would stop in a flat valley.
+FINISH = FitOptions(solver=SOLVER, tolerance=1e-5, window=10, epochs=1000)
+REPLICATE = FitOptions(solver=SOLVER, tolerance=None, epochs=15, n_threads=1)  # for unfolding, and again afterwards
+EXTRA = 2  # additional dimensions in which a map unfolds
+LARGEST = 1000.0  # largest standard deviation of a map's coordinates
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True, repr=False, eq=False)
 class Belief:
-    """Maps that may be right, (n_maps, n_objects, n_dims)."""
+    """Maps that are compatible with the answers.
+
+    Attributes
+    ----------
+    maps
+        (n_maps, n_objects, n_dims).
+    loss
+        The loss that they were fitted with.
+    """
 
     maps: Array
     loss: Loss
 
+    def __repr__(self) -> str:
+        n_maps, n_objects, n_dims = self.maps.shape
+        return f"Belief({counted(n_maps, 'map')} of {n_objects:,} objects in {counted(n_dims, 'dimension')})"
+
     def worth(self, kind: str, questions: NDArray[Any]) -> Array:
-        """What the answers to questions are expected to tell, in nats."""
+        """Return the expected information gain of each question, in nats."""
         return expected_information(kind, questions, self.maps, self.loss)
 
 
 def believed(answers: Comparisons, embedding: Array, loss: Loss, rng: np.random.Generator) -> Belief:
-    """Replicates of a map."""
+    """Fit maps to resampled answers, starting at a map."""
     jobs = [
         functools.partial(_replicate, bootstrap(answers, child, scheme="poisson"), embedding, loss, child)
         for child in rng.spawn(N_REPLICATES)
     ]
     with _one_blas_thread():
-        found, interrupted = run_together(jobs, CPU().threads, CancelFlag())
+        maps, interrupted = run_together(jobs, CPU().threads, CancelFlag())
     if interrupted:
         raise KeyboardInterrupt
-    return Belief(np.array(found), loss)
+    return Belief(np.array(maps), loss)
 
 
 def _replicate(answers: Comparisons, start: Array, loss: Loss, rng: np.random.Generator) -> Array:
@@ -73,50 +90,50 @@ def fitted_map(
     rng: np.random.Generator,
     starts: Sequence[Array | None] = (None,),
 ) -> Array:
-    """The best map of the answers that is found from these starts; None: wherever the default solver gets by chance.
+    """Return the best map of the answers from these starts; None stands for a fit with the default solver.
 
-    A start may be folded: on a large map objects cannot pass each other. So it first unfolds, from a small size on, in
-    extra dimensions, and is finished twice, as large as it became and small again: the first is better where nobody
-    errs, the second where what the extra dimensions held was noise.
+    A start may be folded, and on a large map objects cannot pass each other. Therefore it is shrunk and first unfolds
+    in extra dimensions. The last phase is run twice, from the resulting size and from a small size: the former is
+    better if answers are free of errors, the latter if the extra dimensions contained noise.
     """
-    found = []
-    for given in starts:
-        start = _unbroken(embed(answers, n_dims, loss=loss, seed=rng)).embedding if given is None else given
+    results = []
+    for one in starts:
+        start = _unless_interrupted(embed(answers, n_dims, loss=loss, seed=rng)).embedding if one is None else one
         with _one_blas_thread():
             unfolded = _unfolded(answers, start, loss, rng, FINISH)
-            found += [_finished(answers, _sized(unfolded, largest), loss, FINISH) for largest in (1.0, LARGEST)]
-    return _sized(min(found, key=lambda one: one.best_record.objective).embedding, LARGEST)
+            results += [_finished(answers, _sized(unfolded, largest), loss, FINISH) for largest in (1.0, LARGEST)]
+    return _sized(min(results, key=lambda one: one.best_record.objective).embedding, LARGEST)
 
 
-def _unfolded(
-    answers: Comparisons, start: Array, loss: Loss, rng: np.random.Generator, settings: dict[str, Any]
-) -> Array:
+def _unfolded(answers: Comparisons, start: Array, loss: Loss, rng: np.random.Generator, options: FitOptions) -> Array:
+    """Fit a map in extra dimensions, and return its leading principal axes."""
     wide = np.concatenate([_sized(start, 1.0), 0.5 * rng.standard_normal((len(start), EXTRA))], axis=1)
-    found = _finished(answers, wide, loss, settings).embedding
-    return principal_axes(found).coordinates[:, : start.shape[1]]
+    unfolded = _finished(answers, wide, loss, options).embedding
+    return principal_axes(unfolded).coordinates[:, : start.shape[1]]
 
 
-def _finished(answers: Comparisons, start: Array, loss: Loss, settings: dict[str, Any]) -> Result:
-    return _unbroken(embed(answers, start.shape[1], loss=loss, solver=SOLVER, start=start, **settings))
+def _finished(answers: Comparisons, start: Array, loss: Loss, options: FitOptions) -> Result:
+    settings = Settings.of(None, start.shape[1], {**options, "loss": loss})
+    return _unless_interrupted(embed(answers, settings=settings, start=start, n_threads=options.get("n_threads")))
 
 
-def _unbroken(result: Result) -> Result:
+def _unless_interrupted(result: Result) -> Result:
     if result.stopped_by == "interrupted":
         raise KeyboardInterrupt
     return result
 
 
 def _sized(embedding: Array, largest: float) -> Array:
-    """The map, shrunk if it is larger.
+    """Return the map, shrunk to the largest size if it exceeds it.
 
-    Answers about neighbours tell the ratios of distances and leave the size open. tste looks at little else in a large
-    map and lets it grow for ever; the slopes of a map of size 1e8 are then too small for any solver to move it.
+    Answers about neighbours determine ratios of distances and not the size of a map. With tste, which depends on little
+    else, a large map grows without bound, until its gradients are too small for any solver to make progress.
     """
     return embedding / max(1.0, float(embedding.std()) / largest)
 
 
 def _one_blas_thread() -> Any:
-    """SciPy's L-BFGS calls BLAS with short vectors: several threads would only wait, where cores are busy for long."""
+    """Limit BLAS to one thread: L-BFGS has short vectors, and threads would only wait for busy cores."""
     from threadpoolctl import threadpool_limits
 
     return threadpool_limits(1, "blas")

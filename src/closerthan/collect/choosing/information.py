@@ -3,6 +3,11 @@
 For each anchor, some random pairs of options are compared, and the pair is selected whose answer is expected to carry
 the most information about which of several maps is right. Anchors take turns, because the best questions over all
 anchors would concern the same few objects.
+
+The information is the mutual information of answer and map, ``H(mean_m p_m) - mean_m H(p_m)``: ``p_m`` are the
+probabilities of the answers on map ``m``, and ``H`` is the entropy. It is large where each map is certain of the
+answer but the maps disagree (Tamuz, Liu, Belongie, Shamir & Kalai, 2011, "Adaptively learning the crowd kernel";
+Houlsby, Huszár, Ghahramani & Lengyel, 2011, "Bayesian active learning for classification and preference learning").
 """
 
 import dataclasses

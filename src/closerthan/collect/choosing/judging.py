@@ -1,4 +1,4 @@
-"""What the map of a running study is worth: accuracy on random questions over time, spread of objects, and words."""
+"""Quality of the map of a running study: accuracy on random questions over time, ellipses, verdicts on people."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -20,15 +20,24 @@ from closerthan.wording import counted, percent, percentage_points
 
 __all__ = ["Accuracy", "accuracies", "assessed_people", "ellipses", "enough", "plane"]
 
-WINDOW = 150  # random answers of which an accuracy is said
-_POINTS = 30  # of the curve over time
-_EARLY = 5  # answers per object, below which nothing is said
-_WIDE = 0.08  # half an interval above it is too wide to say much
-_RISE = 0.02  # more accuracy than this, from one window to the next, is worth waiting for
+WINDOW = 150  # number of the latest random answers from which an accuracy is computed
+FEWEST = 10  # random answers for an accuracy
+_POINTS = 30  # points of the curve over time
+_EARLY = 5  # answers per object below which there is no verdict
+_WIDE = 0.08  # largest half width of an informative interval
+_RISE = 0.02  # increase of the accuracy from one window to the next that is worth waiting for
 
 
 class Accuracy(NamedTuple):
-    """Share of random questions that the map of their time predicted, with its 95 % interval, and when that was."""
+    """Fraction of random questions that the map of their time predicted, with its 95 % interval, and the time.
+
+    Attributes
+    ----------
+    at, answers
+        Time of the last of these answers, and the number of all answers by then.
+    share, low, high
+        The accuracy and its 95 % interval.
+    """
 
     at: float
     answers: int
@@ -38,9 +47,9 @@ class Accuracy(NamedTuple):
 
 
 def accuracies(store: Store, kind: str) -> list[Accuracy]:
-    """The accuracy over time, each of (up to) so many of the latest random answers.
+    """Return the accuracy over time, each computed from at most ``WINDOW`` of the latest random answers.
 
-    Every random answer is predicted by the map that there was when it was asked, which cannot have seen it.
+    Every random answer is predicted by the map at the time of its question, which cannot have been fitted to it.
     """
     maps: dict[int, Array] = {}
     right: list[tuple[float, bool]] = []
@@ -52,29 +61,29 @@ def accuracies(store: Store, kind: str) -> list[Accuracy]:
         objects = (answer["first"], answer["second"], answer["third"])
         if version is not None and max(objects) < len(maps[version]):
             right.append((answer["at"], _predicted(kind, maps[version][list(objects)]) == answer["choice"]))
-    found = []
+    accuracies = []
     for end in np.unique(np.linspace(0, len(right), _POINTS + 1).round().astype(int)[1:]).tolist():
         window = [one for _, one in right[max(0, end - WINDOW) : end]]
-        if len(window) < 10:
+        if len(window) < FEWEST:
             continue
         share = float(np.mean(window))
         low, high = error_interval(share, len(window))
         at = right[end - 1][0]
         number = store.value("SELECT count(*) FROM answers WHERE at <= ?", at)
-        found.append(Accuracy(at, number, share, low, high))
-    return found
+        accuracies.append(Accuracy(at, number, share, low, high))
+    return accuracies
 
 
 def _predicted(kind: str, x: Array) -> int:
     if kind == "closer":
         return int(np.argmin(((x[1:] - x[0]) ** 2).sum(axis=1)))
-    # The odd one is not part of the closest pair.
+    # The odd one out is not part of the closest pair.
     pairs = ((x[[1, 0, 0]] - x[[2, 2, 1]]) ** 2).sum(axis=1)
     return int(np.argmin(pairs))
 
 
 def plane(embedding: Array, before: list[list[float]] | None) -> Array:
-    """The two directions that are drawn: the principal axes, turned so that the picture looks like the one before."""
+    """Return the two axes of the drawing: the principal axes, rotated so that it resembles the previous drawing."""
     rotation = principal_axes(embedding).rotation[:, :2]
     axes: Array = np.pad(rotation, ((0, 0), (0, 2 - rotation.shape[1])))
     if before:
@@ -85,12 +94,12 @@ def plane(embedding: Array, before: list[list[float]] | None) -> Array:
 
 
 def ellipses(maps: Sequence[Array], embedding: Array, axes: Array) -> list[list[float]]:
-    """The 95 % ellipse of each object: half axes, and the angle of the long one in degrees."""
+    """Return the 95 % ellipse of each object: half axes, and the angle of the longer one in degrees."""
     aligned = align(np.array(maps), embedding, np.ones(len(embedding)), scaling=True)
-    # Of the plane alone: few maps suffice for two dimensions, whatever the map has.
+    # Ellipses are computed in the plane, for which a few maps suffice whatever the dimension of the map.
     flat = Ellipses.around(embedding @ axes, aligned @ axes, level=0.95).in_plane(np.eye(2))
-    found: list[list[float]] = np.column_stack([flat.half_axes, flat.angles]).tolist()
-    return found
+    rows: list[list[float]] = np.column_stack([flat.half_axes, flat.angles]).tolist()
+    return rows
 
 
 def assessed_people(
@@ -112,28 +121,28 @@ def assessed_people(
     if (answers.n_people or 0) < 2:
         return {}
     return {
-        person.name: {"lapse": person.lapse_rate, "verdict": person.verdict, "reasons": person.reasons}
+        person.name: {"lapse": round(person.lapse_rate, 4), "verdict": person.verdict, "reasons": person.reasons}
         for person in assess_people(answers, n_dims, loss=LOSS, checks=checks).people
     }
 
 
-def enough(found: list[Accuracy], answers: int, objects: int) -> str:
-    """Whether to go on asking, in words."""
+def enough(accuracies: list[Accuracy], answers: int, objects: int) -> str:
+    """Return advice in words on whether to continue the study."""
     if answers < _EARLY * objects:
         return (
             f"Too early to say: {counted(answers, 'answer')} for {counted(objects, 'object')}; "
             f"look again at {_EARLY * objects:,}."
         )
-    if not found or found[-1].high - found[-1].low > 2 * _WIDE:
+    if not accuracies or accuracies[-1].high - accuracies[-1].low > 2 * _WIDE:
         return "Too few random questions were answered to measure how good the map is. Go on."
-    now = found[-1]
+    now = accuracies[-1]
     interval = f"{percent(now.low, 0)} to {percent(now.high, 0)}"
-    said = f"The map predicts {percent(now.share, 0)} of new random answers ({interval})"
-    before = [one for one in found if one.answers <= now.answers * 2 / 3]
+    sentence = f"The map predicts {percent(now.share, 0)} of new random answers ({interval})"
+    before = [one for one in accuracies if one.answers <= now.answers * 2 / 3]
     if not before:
-        return f"{said}. Go on until it no longer rises."
+        return f"{sentence}. Go on until it no longer rises."
     rise = now.share - before[-1].share
     if rise > _RISE:
         more = f"{percentage_points(rise, 0)} points more than at {before[-1].answers:,} answers"
-        return f"{said}, {more}: it still rises. Go on."
-    return f"{said}, as at {before[-1].answers:,} answers: more answers change little. It is enough, or nearly."
+        return f"{sentence}, {more}: it still rises. Go on."
+    return f"{sentence}, as at {before[-1].answers:,} answers: more answers change little. It is enough, or nearly."

@@ -61,7 +61,7 @@ class Participant:
 
     @property
     def needs_attention(self) -> bool:
-        """Whether the researcher should look at the answers."""
+        """True if the researcher should look at the answers."""
         return bool(self.reasons) and (self.verdict in DOUBTFUL or self.verdict in ("fine", NOT_ASSESSED))
 
     def to_data(self) -> dict[str, Any]:
@@ -72,7 +72,7 @@ class Participant:
 def people(store: Store, study: Study, access: Access) -> list[Participant]:
     """Return all participants who gave their consent, the latest first."""
     with store.reading():
-        participants = store.rows(
+        rows = store.rows(
             """SELECT number, state, value AS person FROM participants
             LEFT JOIN identities ON participant = number AND role = 'person'
             WHERE state <> 'declined' ORDER BY number DESC"""
@@ -95,12 +95,12 @@ def people(store: Store, study: Study, access: Access) -> list[Participant]:
         judgement = store.value("SELECT judgement FROM maps WHERE judgement IS NOT NULL ORDER BY version DESC LIMIT 1")
         assessed = json.loads(judgement or "{}").get("people") or {}
         checks, repeats, shared = passed_checks(store, study.kind), _repeats(store, study), _agreements(store, study)
-    found = []
-    for row in participants:
+    participants = []
+    for row in rows:
         number = row["number"]
         count = counts.get(number)
-        n_answers, left = (count["answers"], count["left"]) if count else (0, None)
-        found.append(
+        n_answers, fraction_left = (count["answers"], count["left"]) if count else (0, None)
+        participants.append(
             Participant(
                 name=access.pseudonym(number, row["person"]),
                 state=row["state"],
@@ -108,29 +108,29 @@ def people(store: Store, study: Study, access: Access) -> list[Participant]:
                 checks=checks[number],
                 repeats=repeats[number],
                 shared=shared[number],
-                left=left,
+                left=fraction_left,
                 median_ms=medians.get(number),
                 fast=fast.get(number),
                 **(
                     assessed.get(str(number))
-                    or _before_assessment(n_answers, checks[number], left, fast.get(number), study)
+                    or _before_assessment(n_answers, checks[number], fraction_left, fast.get(number), study)
                 ),
             )
         )
-    return found
+    return participants
 
 
 def _before_assessment(
-    n_answers: int, checks: tuple[int, int], left: float | None, fast: float | None, study: Study
+    n_answers: int, checks: tuple[int, int], fraction_left: float | None, fast: float | None, study: Study
 ) -> dict[str, Any]:
     """Return verdict and reasons of a participant who is not part of an assessment yet."""
     if n_answers < FEW:
         return {"lapse": None, "verdict": "few", "reasons": ""}
-    fraction = math.nan if left is None else left
-    n_sides = n_answers if left is not None and study.options == 2 else 0
+    fraction = math.nan if fraction_left is None else fraction_left
+    n_sides = n_answers if fraction_left is not None and study.options == 2 else 0
     reasons = signs_of_carelessness((checks[1], checks[0]), (fraction, n_sides), math.nan if fast is None else fast)
-    if study.options > 2 and left is not None and one_sided(left, n_answers, 1 / study.options):
-        reasons.append(f"{percent(left, 0)} in the first position")
+    if study.options > 2 and fraction_left is not None and one_sided(fraction, n_answers, 1 / study.options):
+        reasons.append(f"{percent(fraction, 0)} in the first position")
     return {"lapse": None, "verdict": NOT_ASSESSED, "reasons": ", ".join(reasons)}
 
 
@@ -143,8 +143,8 @@ def passed_checks(store: Store, kind: str) -> dict[int, tuple[int, int]]:
     counts = _pairs()
     rows = store.rows("SELECT * FROM questions JOIN answers ON question = id WHERE kind = 'check' AND said = 'choice'")
     for row in rows:
-        right, asked = counts[row["participant"]]
-        counts[row["participant"]] = (right + passed(kind, _objects(row), row["choice"]), asked + 1)
+        n_passed, n_checks = counts[row["participant"]]
+        counts[row["participant"]] = (n_passed + passed(kind, _objects(row), row["choice"]), n_checks + 1)
     return counts
 
 
@@ -160,10 +160,10 @@ def _repeats(store: Store, study: Study) -> dict[int, tuple[int, int]]:
         WHERE later.said = 'choice' AND earlier.said = 'choice'"""
     )
     for row in rows:
-        same, asked = counts[row["participant"]]
+        same, total = counts[row["participant"]]
         before = (row["first_1"], row["second_1"], row["third_1"])
         is_same = _picked(study, _objects(row), row["choice"]) == _picked(study, before, row["choice_1"])
-        counts[row["participant"]] = (same + is_same, asked + 1)
+        counts[row["participant"]] = (same + is_same, total + 1)
     return counts
 
 
@@ -181,8 +181,8 @@ def _agreements(store: Store, study: Study) -> dict[int, tuple[int, int]]:
             others[pick] -= 1
             (most, number), *rest = others.most_common()
             if number > 0 and not (rest and rest[0][1] == number):  # the others have a majority
-                same, asked = counts[participant]
-                counts[participant] = (same + (pick == most), asked + 1)
+                same, total = counts[participant]
+                counts[participant] = (same + (pick == most), total + 1)
     return counts
 
 

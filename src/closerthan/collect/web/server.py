@@ -1,16 +1,14 @@
 """The HTTP interface for participants: routes, size and rate limits, and security headers."""
 
 import asyncio
-import contextlib
 import json
 import re
 import time
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from importlib.resources import files
 from typing import Any
 
-from starlette.applications import Starlette
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import FileResponse, JSONResponse, Response
 from starlette.routing import Route
@@ -22,7 +20,7 @@ from closerthan.collect.study.description import Study
 from closerthan.collect.web.interview import Interview, Refused, StateMessage
 from closerthan.collect.web.rate_limiter import RateLimiter
 
-__all__ = ["participants_side", "with_headers"]
+__all__ = ["Participants", "bearer", "page", "refusal", "with_headers"]
 
 LARGEST_BODY = 4096  # bytes
 _KEY = re.compile(r"[A-Za-z0-9_-]{16,64}")
@@ -210,16 +208,3 @@ async def body_of(request: Request) -> dict[str, Any]:
     if not isinstance(content, dict):
         raise Refused(400, "the request is not a JSON object")
     return content
-
-
-def participants_side(study: Study, access: Access) -> ASGIApp:
-    """Return an application with the participants' routes only."""
-    participants = Participants(study, access)
-
-    @contextlib.asynccontextmanager
-    async def open_while_serving(_: Starlette) -> AsyncIterator[None]:
-        participants.open()
-        yield
-        participants.close()
-
-    return with_headers(Starlette(routes=participants.routes(), lifespan=open_while_serving), study.recruiter.frames)

@@ -13,7 +13,7 @@ from closerthan.files.formats.parquet import ParquetTable
 from closerthan.files.formats.psiz import PsizTable
 from closerthan.files.formats.second_process import read_arrays
 from closerthan.files.formats.tables import Table
-from closerthan.files.formats.text import TextTable
+from closerthan.files.formats.text import ARROW_FROM, TextTable
 
 __all__ = ["FileOptions", "open_table", "suffix_of"]
 
@@ -30,12 +30,15 @@ class FileOptions(NamedTuple):
         Format of a text file.
     variable
         The array to read from a .npz or .mat file, or the table to read from a .zip archive.
+    arrow_from
+        Size in bytes from which a text file is read by pyarrow.
     """
 
     header: bool | None = None
     delimiter: str | None = None
     encoding: str | None = None
     variable: str | None = None
+    arrow_from: int = ARROW_FROM
 
 
 def suffix_of(path: Path) -> str:
@@ -76,4 +79,11 @@ def open_table(path: Path, is_column: Callable[[str], bool], options: FileOption
     check_decompressed_size(path)
     if suffix in (".jsonl", ".ndjson", ".json"):
         return JsonArrayTable(path) if is_array(path) else JsonLinesTable(path)
-    return TextTable(path, is_column, header=options.header, delimiter=options.delimiter, encoding=options.encoding)
+    return TextTable(
+        path,
+        is_column,
+        header=options.header,
+        delimiter=options.delimiter,
+        encoding=options.encoding,
+        arrow_from=options.arrow_from,
+    )

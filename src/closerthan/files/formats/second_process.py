@@ -31,8 +31,19 @@ READERS = {"MATLAB": matlab_variables.variables, "HDF5": hdf5.datasets}
 """Functions that read the arrays of a file, by format."""
 
 
-def read_arrays(path: Path, format: str) -> Mapping[str, NDArray[Any]]:
+def read_arrays(
+    path: Path, format: str, *, program: str = _PROGRAM, timeout: float = _TIMEOUT
+) -> Mapping[str, NDArray[Any]]:
     """Return the arrays of numbers or text in a MATLAB or HDF5 file.
+
+    Parameters
+    ----------
+    path, format
+        The file, and a key of :data:`READERS`.
+    program
+        Code of the other process, which writes the arrays to its standard output.
+    timeout
+        Seconds that the other process may take, plus one per megabyte.
 
     Examples
     --------
@@ -45,10 +56,10 @@ def read_arrays(path: Path, format: str) -> Mapping[str, NDArray[Any]]:
     if not _is_interpreter(sys.executable):
         return READERS[format](path)
     # With -I, neither the current folder nor the environment affects what the other process imports.
-    command = [sys.executable, "-I", "-c", _PROGRAM, json.dumps(sys.path), str(path), format]
+    command = [sys.executable, "-I", "-c", program, json.dumps(sys.path), str(path), format]
     quiet: dict[str, Any] = {"stdin": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
     quiet["creationflags"] = getattr(subprocess, "CREATE_NO_WINDOW", 0)
-    timeout = _TIMEOUT + path.stat().st_size / 1e6
+    timeout += path.stat().st_size / 1e6
     try:
         process = subprocess.run(command, stdout=subprocess.PIPE, timeout=timeout, check=False, **quiet)
     except subprocess.TimeoutExpired:

@@ -8,15 +8,8 @@ LONGEST_LINE = 1 << 22  # characters: enough for a hundred thousand columns with
 PACKED = 200  # highest plausible compression ratio; object numbers compress by a factor of three to ten
 
 
-def too_large(size: int, packed: int, limit: int | None = None) -> str | None:
+def too_large(size: int, packed: int) -> str | None:
     """Return the problem with a file of ``packed`` bytes that decompresses to ``size`` bytes, or None.
-
-    Parameters
-    ----------
-    size, packed
-        Sizes in bytes, decompressed and on disk.
-    limit
-        Size that any file may have; None: ``LARGE``.
 
     Examples
     --------
@@ -24,6 +17,6 @@ def too_large(size: int, packed: int, limit: int | None = None) -> str | None:
     'it unpacks to 10,737,418,240 bytes, more than 200 times its size, which is not plausible for answers'
     >>> too_large(LARGE, LARGE // 3)
     """
-    if size <= (LARGE if limit is None else limit) or size <= PACKED * packed:
+    if size <= LARGE or size <= PACKED * packed:
         return None
     return f"it unpacks to {size:,} bytes, more than {PACKED} times its size, which is not plausible for answers"

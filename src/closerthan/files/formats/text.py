@@ -32,7 +32,7 @@ from closerthan.wording import counted
 
 DELIMITERS = {",": "comma", "\t": "tab", ";": "semicolon", "|": "bar", " ": "spaces"}
 _SAMPLE = 1 << 16
-_LARGE = 1 << 20  # bytes above which reading with pyarrow saves more time than its import takes
+ARROW_FROM = 1 << 20  # bytes above which reading with pyarrow saves more time than its import takes
 _MIN_COLUMNS = 3  # an answer needs at least three objects
 _NUMBER = re.compile(r"\s*[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?\s*")
 
@@ -59,6 +59,8 @@ class TextTable(Table):
         Whether the first line is a header; None: detect it.
     delimiter, encoding
         Format of the text; None: detect it.
+    arrow_from
+        Size in bytes from which the file is read by pyarrow, if that is installed.
     """
 
     def __init__(
@@ -69,6 +71,7 @@ class TextTable(Table):
         header: bool | None = None,
         delimiter: str | None = None,
         encoding: str | None = None,
+        arrow_from: int = ARROW_FROM,
     ) -> None:
         super().__init__(path, "text", ())
         if delimiter is not None and (len(delimiter) != 1 or delimiter in '"\n\r\0'):
@@ -76,7 +79,7 @@ class TextTable(Table):
                 f"{path}: delimiter is {delimiter!r}; it must be one character, neither a quotation mark "
                 "nor a line ending"
             )
-        self._encoding, self._skipped = _encoding(path, encoding), 0
+        self._encoding, self._skipped, self._arrow_from = _encoding(path, encoding), 0, arrow_from
         sample = self._sample()
         self._delimiter = delimiter or _delimiter(path, [line.text for line in sample])
         sample = self._split(sample)
@@ -148,7 +151,11 @@ class TextTable(Table):
     def read(self, objects: Sequence[int], labels: Sequence[int], numbers: Sequence[int]) -> None:
         """Load columns."""
         shape = Shape(self.path, self._delimiter, self._width, self._skipped)
-        large = size_in_bytes(self.path) >= _LARGE and self._encoding in ("utf-8", "utf-8-sig") and has_extra("pyarrow")
+        large = (
+            size_in_bytes(self.path) >= self._arrow_from
+            and self._encoding in ("utf-8", "utf-8-sig")
+            and has_extra("pyarrow")
+        )
         cells = read_with_arrow(shape, objects, labels, numbers) if large else None
         self._columns, self._numbers = cells or Cells(self._read_by_line([*objects, *labels, *numbers]), {})
         for position in numbers:

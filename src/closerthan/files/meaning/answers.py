@@ -11,19 +11,20 @@ from numpy.typing import NDArray
 
 from closerthan.checks import checked
 from closerthan.comparisons import Comparisons, in_order, most_objects
-from closerthan.comparisons.column_names import known, plain
-from closerthan.comparisons.sides import share_on_the_left, without_one_sided
+from closerthan.comparisons.column_names import is_usual_name, plain
+from closerthan.comparisons.sides import fraction_on_left, without_one_sided
 from closerthan.comparisons.trials import Trials
 from closerthan.files.formats.frames import FrameTable, is_frame
 from closerthan.files.formats.lists import expand_lists
 from closerthan.files.formats.opening import name_file_in_errors
-from closerthan.files.formats.readers import open_table
+from closerthan.files.formats.readers import FileOptions, open_table
 from closerthan.files.formats.tables import MISSING, Column, Table
+from closerthan.files.formats.text import ARROW_FROM
 from closerthan.files.maps import is_map
 from closerthan.files.meaning.blocks import find_blocks
 from closerthan.files.meaning.catch_trials import (
     CatchColumn,
-    Checked,
+    CheckCount,
     catch_column,
     catch_columns,
     catch_trials,
@@ -42,7 +43,7 @@ from closerthan.files.meaning.summary import Summary, describe_counts, repeated_
 from closerthan.files.meaning.times_and_sides import chosen_sides, response_times
 from closerthan.files.stored.large import read_large
 
-__all__ = ["Answers", "read_answers", "read_comparisons"]
+__all__ = ["Answers", "read", "read_answers", "read_comparisons"]
 
 _TRAIN = frozenset({"train", "training", "fit"})
 _TEST = frozenset({"test", "testing", "held_out", "heldout", "validation", "valid", "val", "eval"})
@@ -67,7 +68,7 @@ class Answers:
     comparisons: Comparisons
     test: Comparisons | None
     summary: Summary
-    checks: Mapping[str, Checked] = dataclasses.field(default_factory=dict)
+    checks: Mapping[str, CheckCount] = dataclasses.field(default_factory=dict)
 
     @property
     def participants(self) -> NDArray[Any] | None:
@@ -77,7 +78,6 @@ class Answers:
 
 
 @checked
-@name_file_in_errors
 def read_answers(path: str | os.PathLike[str] | Any, **options: Unpack[ReadingOptions]) -> Answers:
     """Read a file of answers.
 
@@ -127,14 +127,19 @@ def read_answers(path: str | os.PathLike[str] | Any, **options: Unpack[ReadingOp
     >>> answers.summary.columns
     {'anchor': 'head', 'near': 'winner', 'far': 'loser', 'participant': 'worker'}
     """
-    reading = Reading.of(options)
+    return read(path, Reading.of(options))
+
+
+@name_file_in_errors
+def read(path: Any, reading: Reading, *, arrow_from: int = ARROW_FROM) -> Answers:
+    """Read a file of answers with checked options; text of at least ``arrow_from`` bytes is read by pyarrow."""
     if not (is_frame(path) or isinstance(path, str | os.PathLike)):
         raise ValueError(f"path is {path!r}; it must be the path of a file or a folder, or a DataFrame")
     if not is_frame(path) and reading.keeps_all_rows and Path(path).is_file():
         large = read_large(Path(path), reading)
         if large is not None:
             return Answers(large[0], None, large[1])
-    return _answers(_open_export(path, reading), reading)
+    return _answers(_open_export(path, reading, arrow_from), reading)
 
 
 @checked
@@ -164,7 +169,7 @@ def read_comparisons(path: str | os.PathLike[str] | Any, **options: Unpack[Readi
     return read_answers(path, **options).comparisons
 
 
-def _open_export(path: Any, reading: Reading) -> Export:
+def _open_export(path: Any, reading: Reading, arrow_from: int) -> Export:
     """Open a DataFrame, a file, or all files of a folder, and find the meaning of the columns."""
     marking = reading.catch_column
     mentioned = [*(reading.where or {}), *(column for choice in reading.roles.values() for column in _several(choice))]
@@ -172,10 +177,14 @@ def _open_export(path: Any, reading: Reading) -> Export:
     named_columns = {plain(column) for column in mentioned if isinstance(column, str)}
 
     def is_column(name: str) -> bool:
-        return known(name) or plain(name) in named_columns
+        return is_usual_name(name) or plain(name) in named_columns
 
     try:
-        table = FrameTable(path) if is_frame(path) else _open(Path(path), is_column, reading)
+        table = (
+            FrameTable(path)
+            if is_frame(path)
+            else _open(Path(path), is_column, reading.file._replace(arrow_from=arrow_from))
+        )
         return Export(table, reading.kind, reading.roles)
     except ValueError as error:
         if not is_frame(path) and is_map(path):
@@ -183,10 +192,10 @@ def _open_export(path: Any, reading: Reading) -> Export:
         raise
 
 
-def _open(path: Path, is_column: Callable[[str], bool], reading: Reading) -> Table:
+def _open(path: Path, is_column: Callable[[str], bool], options: FileOptions) -> Table:
     if path.is_dir():
-        return open_folder(path, is_column, reading.file)
-    return expand_lists(open_table(path, is_column, reading.file))
+        return open_folder(path, is_column, options)
+    return expand_lists(open_table(path, is_column, options))
 
 
 def _several(choice: str | int | Sequence[str | int] | None) -> Sequence[str | int]:
@@ -195,10 +204,36 @@ def _several(choice: str | int | Sequence[str | int] | None) -> Sequence[str | i
     return [choice] if isinstance(choice, str | int) else choice
 
 
-def _answers(export: Export, reading: Reading) -> Answers:
-    """Interpret the rows of a table as comparisons."""
-    selection = _select_rows(export, reading)
-    interpretation, n_read = selection.interpretation, export.table.n_rows
+class _Derived(NamedTuple):
+    """The comparisons of a table, and how they were derived from its rows.
+
+    Attributes
+    ----------
+    comparisons
+        All comparisons, including those marked as test.
+    is_test
+        Mask of the comparisons marked as test, or None.
+    layout
+        Layout without columns that turned out to be unusable, and with the column that defines the blocks.
+    numbering
+        Numbering of the objects.
+    dropped
+        Numbers of dropped rows, by reason.
+    n_participants
+        Number of people who are named in the table, or None.
+    """
+
+    comparisons: Comparisons
+    is_test: NDArray[np.bool_] | None
+    layout: Layout
+    numbering: Numbering
+    dropped: Mapping[str, int]
+    n_participants: int | None
+
+
+def _derive(selection: "_Selection", reading: Reading) -> _Derived:
+    """Derive comparisons from the selected rows."""
+    interpretation = selection.interpretation
     table, layout, notes = interpretation.table, interpretation.layout, interpretation.notes
     weights = _weights(interpretation)
     answer_ids = _group_ids(interpretation, "answer")
@@ -239,8 +274,17 @@ def _answers(export: Export, reading: Reading) -> Answers:
         notes += block_notes
         if block_column is not None:
             layout = Layout(layout.form, {**layout.columns, "block": (block_column,)})
-    n_repeated, n_contradictory = repeated_and_contradictory(comparisons)
     is_test = _test_rows(table, layout, comparisons, None if split is None else split[source], notes)
+    return _Derived(comparisons, is_test, layout, numbering, dropped, n_participants)
+
+
+def _answers(export: Export, reading: Reading) -> Answers:
+    """Read the answers of an open table, and summarise them."""
+    selection = _select_rows(export, reading)
+    interpretation = selection.interpretation
+    table, notes = interpretation.table, interpretation.notes
+    comparisons, is_test, layout, numbering, dropped, n_participants = _derive(selection, reading)
+    n_repeated, n_contradictory = repeated_and_contradictory(comparisons)
     used_columns = {*selection.columns, *(place for places in layout.columns.values() for place in places)}
     summary = Summary(
         path=str(table.path),
@@ -251,8 +295,8 @@ def _answers(export: Export, reading: Reading) -> Answers:
         numbering_reason=numbering.reason,
         n_objects=comparisons.n_objects,
         n_mentioned=int(comparisons.mentioned.sum()),
-        n_rows=n_read,
-        n_used=n_used,
+        n_rows=export.table.n_rows,
+        n_used=table.n_rows - sum(dropped.values()),
         n_answers=comparisons.n_answers,
         n_comparisons=len(comparisons),
         n_test=0 if is_test is None else int(is_test.sum()),
@@ -261,7 +305,7 @@ def _answers(export: Export, reading: Reading) -> Answers:
         dropped={**selection.left_out, **dropped},
         n_participants=n_participants,
         median_time=_median_time(comparisons),
-        share_left=share_on_the_left(comparisons),
+        share_left=fraction_on_left(comparisons),
         not_used=tuple(name for place, name in enumerate(table.names) if name and place not in used_columns),
         notes=tuple(dict.fromkeys([*table.notes, *notes])),
     )
@@ -283,7 +327,7 @@ class _Selection(NamedTuple):
     interpretation: Interpretation
     left_out: Mapping[str, int]
     columns: Sequence[int]
-    checks: Mapping[str, Checked]
+    checks: Mapping[str, CheckCount]
 
 
 class _Rows(NamedTuple):
@@ -292,7 +336,7 @@ class _Rows(NamedTuple):
     table: Table
     left_out: Mapping[str, int]
     marks: Sequence[int] = ()
-    checks: Mapping[str, Checked] = {}
+    checks: Mapping[str, CheckCount] = {}
     notes: Sequence[str] = ()
 
 
@@ -363,11 +407,11 @@ def _without_catch_trials(rows: _Rows, layout: Layout, marks: Sequence[int], exp
     )
 
 
-def _without_unmarked_checks(rows: _Rows, is_check: NDArray[np.bool_], checks: Mapping[str, Checked]) -> _Rows:
+def _without_unmarked_checks(rows: _Rows, is_check: NDArray[np.bool_], checks: Mapping[str, CheckCount]) -> _Rows:
     """Leave out rows that are evidently catch trials although no column marks them."""
     n_checks, (n_asked, n_passed) = int(is_check.sum()), total_checks(checks)
     sums = {
-        name: Checked(*np.add(rows.checks.get(name, (0, 0)), checks.get(name, (0, 0))).tolist())
+        name: CheckCount(*np.add(rows.checks.get(name, (0, 0)), checks.get(name, (0, 0))).tolist())
         for name in {**rows.checks, **checks}
     }
     note = (

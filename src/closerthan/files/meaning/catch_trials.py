@@ -21,7 +21,7 @@ from closerthan.files.meaning.interpretation import Interpretation
 __all__ = [
     "Catch",
     "CatchColumn",
-    "Checked",
+    "CheckCount",
     "catch_column",
     "catch_columns",
     "catch_trials",
@@ -145,14 +145,14 @@ def _marked(table: Table, position: int, marked: Sequence[bool]) -> Catch:
     return Catch(np.array(marked)[column.codes], position, f"{table.title(position)} is {words}")
 
 
-class Checked(NamedTuple):
+class CheckCount(NamedTuple):
     """Number of catch trials that a person saw, and number answered correctly."""
 
     asked: int
     passed: int
 
 
-def count_checks(table: Table, layout: Layout, rows: NDArray[np.bool_]) -> Mapping[str, Checked]:
+def count_checks(table: Table, layout: Layout, rows: NDArray[np.bool_]) -> Mapping[str, CheckCount]:
     """Count the catch trials with a known correct answer by person; all under "" if people are unknown."""
     trials = SelectedRows(table, np.flatnonzero(rows))
     try:
@@ -163,8 +163,8 @@ def count_checks(table: Table, layout: Layout, rows: NDArray[np.bool_]) -> Mappi
 
 
 def unmarked_checks(
-    interpretation: Interpretation, checks: Mapping[str, Checked]
-) -> tuple[NDArray[np.bool_], Mapping[str, Checked]] | None:
+    interpretation: Interpretation, checks: Mapping[str, CheckCount]
+) -> tuple[NDArray[np.bool_], Mapping[str, CheckCount]] | None:
     """Return the rows that are evidently catch trials although no column marks them, with counts by person, or None.
 
     Rows that compare an object with itself are catch trials if people are known, there are several such rows, and the
@@ -183,9 +183,9 @@ def unmarked_checks(
     return passed | failed, _by_person(interpretation.table, interpretation.layout, passed, failed)
 
 
-def total_checks(checks: Mapping[str, Checked]) -> Checked:
+def total_checks(checks: Mapping[str, CheckCount]) -> CheckCount:
     """Return the sums over all people."""
-    return Checked(sum(count.asked for count in checks.values()), sum(count.passed for count in checks.values()))
+    return CheckCount(sum(count.asked for count in checks.values()), sum(count.passed for count in checks.values()))
 
 
 def _outcomes(interpretation: Interpretation) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
@@ -205,16 +205,16 @@ def _outcomes(interpretation: Interpretation) -> tuple[NDArray[np.bool_], NDArra
 
 def _by_person(
     table: Table, layout: Layout, passed: NDArray[np.bool_], failed: NDArray[np.bool_]
-) -> Mapping[str, Checked]:
+) -> Mapping[str, CheckCount]:
     names, person = [""], np.zeros(len(passed), dtype=np.int32)
     if "participant" in layout.columns:
         column = table.column(layout.columns["participant"][0])
         names, person = ["" if name in MISSING else name for name in column.labels], column.codes
     n_asked = np.bincount(person[passed | failed], minlength=len(names))
     n_passed = np.bincount(person[passed], minlength=len(names))
-    checks: dict[str, Checked] = {}
+    checks: dict[str, CheckCount] = {}
     for name, asked, correct in zip(names, n_asked.tolist(), n_passed.tolist(), strict=True):
         if asked:  # several labels may mean an empty name
-            before = checks.get(name, Checked(0, 0))
-            checks[name] = Checked(before.asked + asked, before.passed + correct)
+            before = checks.get(name, CheckCount(0, 0))
+            checks[name] = CheckCount(before.asked + asked, before.passed + correct)
     return checks

@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from closerthan.comparisons.column_names import ALIASES, NUMBERED, TITLES, fits, known, number_in, plain
+from closerthan.comparisons.column_names import ALIASES, NUMBERED, TITLES, fits, is_usual_name, number_in, plain
 from closerthan.files.formats.tables import Table
 from closerthan.files.meaning.conditions import columns_called, no_single_column
 
@@ -86,7 +86,7 @@ class Layout(NamedTuple):
 @functools.lru_cache(maxsize=4)  # called once per form and role, for up to 100,000 columns
 def _named_columns(names: tuple[str | None, ...]) -> list[tuple[int, str]]:
     """Return the positions and names of the columns whose names have a usual role."""
-    return [(position, name) for position, name in enumerate(names) if name and known(name)]
+    return [(position, name) for position, name in enumerate(names) if name and is_usual_name(name)]
 
 
 def find_layout(

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from closerthan.comparisons.column_names import plain
-from closerthan.files.formats.tables import Column, Table, abbreviated, as_number, label_of
+from closerthan.files.formats.tables import Column, Table, TableWrapper, abbreviated, as_number, label_of
 
 __all__ = [
     "Conditions",
@@ -20,18 +20,13 @@ __all__ = [
 ]
 
 
-class SelectedRows(Table):
+class SelectedRows(TableWrapper):
     """Some rows of a table; labels that no longer occur are removed."""
 
     def __init__(self, table: Table, rows: NDArray[np.intp]) -> None:
-        super().__init__(table.path, table.format, table.names)
-        self._table, self._rows = table, rows
-        self.notes, self.object_info = table.notes, table.object_info
+        super().__init__(table, table.names)
+        self._rows = rows
         self._columns: dict[int, Column] = {}
-
-    def read(self, objects: Sequence[int], labels: Sequence[int], numbers: Sequence[int]) -> None:
-        """Load columns."""
-        self._table.read(objects, labels, numbers)
 
     @property
     def n_rows(self) -> int:
@@ -46,20 +41,20 @@ class SelectedRows(Table):
 
     def number(self, position: int) -> NDArray[np.float64]:
         """Return a column of numbers."""
-        return self._table.number(position)[self._rows]
+        return super().number(position)[self._rows]
 
     def describe_row(self, row: int) -> str:
         """Return the location and the content of a row."""
-        return self._table.describe_row(int(self._rows[row]))
+        return super().describe_row(int(self._rows[row]))
 
     def check_cells(self, rows: NDArray[np.intp] | None = None) -> None:
         """Raise an error if a loaded cell in ``rows`` is neither a name nor a number."""
-        self._table.check_cells(self._rows if rows is None else self._rows[rows])
+        super().check_cells(self._rows if rows is None else self._rows[rows])
 
     @property
     def lines(self) -> NDArray[np.int32] | None:
         """Line of each row."""
-        lines = self._table.lines
+        lines = super().lines
         return None if lines is None else lines[self._rows]
 
 

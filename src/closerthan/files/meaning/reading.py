@@ -4,7 +4,7 @@ import dataclasses
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal, TypedDict
 
-from closerthan.checks import checked
+from closerthan.checks import check_keywords, checked
 from closerthan.files.formats.readers import FileOptions
 from closerthan.files.meaning.columns import EXTRAS
 
@@ -47,7 +47,7 @@ class Reading:
     >>> Reading.of({"ties": "skip"})
     Traceback (most recent call last):
     ...
-    ValueError: ties is 'skip'; it must be "error" or "drop"
+    closerthan.checks.ParameterError: ties is 'skip'; it must be "error" or "drop"
     """
 
     kind: str | None = None
@@ -68,10 +68,7 @@ class Reading:
     @classmethod
     def of(cls, options: Mapping[str, Any]) -> "Reading":
         """Check keyword arguments: their names, their types, and the column that marks catch trials."""
-        names = [field.name for field in dataclasses.fields(cls)]
-        unknown = next((name for name in options if name not in names), None)
-        if unknown is not None:
-            raise TypeError(f"unexpected keyword argument {unknown!r}; the options are: {', '.join(names)}")
+        check_keywords(options, [field.name for field in dataclasses.fields(cls)])
         reading = cls.__new__(cls)
         _CHECKED_INIT(reading, **options)
         marking = reading.catch_column

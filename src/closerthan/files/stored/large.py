@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from closerthan.arrays import frozen
 from closerthan.comparisons import Comparisons
-from closerthan.comparisons.on_disk import BLOCK, TemporaryRows, is_large, renumbered, surveyed
+from closerthan.comparisons.on_disk import BLOCK, TemporaryRows, is_large, renumber, survey_rows
 from closerthan.files.formats.arrays import mapped_rows
 from closerthan.files.formats.extras import extra
 from closerthan.files.formats.parquet import ParquetTable, check_size, open_parquet, reading_parquet
@@ -103,7 +103,7 @@ def read_large(path: Path, reading: Reading, portion: Portion | None = None) -> 
         coded = _read_parquet(path, reading, portion)
     if coded is None or reading.kind not in (None, coded.description.kind):
         return None
-    survey = surveyed(coded.rows)
+    survey = survey_rows(coded.rows)
     if survey is None or survey.least < 0:
         return None
     codes = np.flatnonzero(survey.mentioned)
@@ -113,7 +113,7 @@ def read_large(path: Path, reading: Reading, portion: Portion | None = None) -> 
     if not np.array_equal(numbering.numbers, codes):
         number_of_code = np.zeros(int(codes[-1]) + 1, np.int32)
         number_of_code[codes] = numbering.numbers
-        rows = frozen(renumbered(rows, number_of_code))
+        rows = frozen(renumber(rows, number_of_code))
     make = Comparisons.from_triplets if rows.shape[1] == 3 else Comparisons.from_quadruplets
     comparisons = make(rows, n_objects=numbering.n_objects, names=numbering.names)
     row_columns = coded.row_columns or RowColumns(path, {}, 0)

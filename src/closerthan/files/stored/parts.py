@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from closerthan.arrays import frozen
 from closerthan.comparisons import Comparisons, in_order
-from closerthan.comparisons.on_disk import large_file, renumbered, surveyed, together
+from closerthan.comparisons.on_disk import concatenate, large_file, renumber, survey_rows
 from closerthan.files.formats.arrays import mapped_rows
 from closerthan.files.formats.opening import NoAnswerError
 from closerthan.files.formats.parquet import check_size, object_info_of, open_parquet, reading_parquet
@@ -163,7 +163,7 @@ def _read_rows(
         return None
     if portion.is_large(rows.size * 4):
         rows = rows if (converted := as_int32(rows, path)) is None else converted
-    survey = surveyed(rows)
+    survey = survey_rows(rows)
     lowest, highest = (int(rows.min()), int(rows.max())) if survey is None else (survey.least, survey.largest)
     first = {"0-based": 0, "1-based": 1}.get(reading.numbering or "", min(1, lowest))
     n_objects = reading.n_objects or highest + 1 - first
@@ -171,7 +171,7 @@ def _read_rows(
     numbers: Any = rows
     if first:
         is_stored = large_file(rows) is not None
-        numbers = frozen(renumbered(numbers, np.arange(highest + 1, dtype=np.int32) - 1) if is_stored else rows - 1)
+        numbers = frozen(renumber(numbers, np.arange(highest + 1, dtype=np.int32) - 1) if is_stored else rows - 1)
     return Comparisons.from_columns(numbers, n_objects, names=names), f"{first}-based"
 
 
@@ -192,9 +192,9 @@ def _concatenate(path: Path, parts: dict[str, tuple[Comparisons, str]]) -> tuple
     files = list(by_file.values())
     weights = None
     if any(file.weights is not None for file in files):
-        weights = together([np.ones(len(file)) if file.weights is None else file.weights for file in files])
+        weights = concatenate([np.ones(len(file)) if file.weights is None else file.weights for file in files])
     comparisons = Comparisons.from_columns(
-        frozen(together([file.rows for file in files])),
+        frozen(concatenate([file.rows for file in files])),
         n_objects,
         weights=frozen(weights),
         names=names,
@@ -217,7 +217,7 @@ def _answers(files: Sequence[Comparisons]) -> NDArray[np.int32] | None:
         return None
     parts = [np.arange(len(file), dtype=np.int32) if file.answers is None else file.answers for file in files]
     offsets = [0, *accumulate(file.n_answers for file in files)][:-1]
-    return frozen(together(parts, offsets))  # type: ignore[no-any-return]
+    return frozen(concatenate(parts, offsets))  # type: ignore[no-any-return]
 
 
 def _blocks(files: Sequence[Comparisons]) -> NDArray[np.int32] | None:
@@ -229,7 +229,7 @@ def _blocks(files: Sequence[Comparisons]) -> NDArray[np.int32] | None:
         if file.blocks is None:
             parts[place] = np.arange(len(file), dtype=np.int32) if file.answers is None else file.answers
     offsets = [0, *accumulate(int(part.max(initial=-1)) + 1 for part in parts if part is not None)][:-1]
-    return frozen(together([part for part in parts if part is not None], offsets))  # type: ignore[no-any-return]
+    return frozen(concatenate([part for part in parts if part is not None], offsets))  # type: ignore[no-any-return]
 
 
 def _people(files: Mapping[str, Comparisons]) -> dict[str, Any]:
@@ -243,8 +243,8 @@ def _people(files: Mapping[str, Comparisons]) -> dict[str, Any]:
     parts = []
     for name, file in files.items():
         people = file.people if file.people is not None and own_names[name] else np.zeros(len(file), np.int32)
-        parts.append(renumbered(people, np.array([position_of[person] for person in names_in[name]], np.int32)))
-    return {"people": frozen(together(parts)), "person_names": tuple(names)}
+        parts.append(renumber(people, np.array([position_of[person] for person in names_in[name]], np.int32)))
+    return {"people": frozen(concatenate(parts)), "person_names": tuple(names)}
 
 
 def _all_names(lists: Sequence[tuple[str, ...]]) -> tuple[str, ...]:
@@ -269,5 +269,5 @@ def _renumbered(
     rows = answers.rows
     if answers.names is not None and names is not None and names[: len(answers.names)] != answers.names:
         position_of = {name: position for position, name in enumerate(names)}
-        rows = frozen(renumbered(rows, np.array([position_of[name] for name in answers.names], np.int32)))
+        rows = frozen(renumber(rows, np.array([position_of[name] for name in answers.names], np.int32)))
     return answers.replace(rows=rows, n_objects=n_objects, names=names)

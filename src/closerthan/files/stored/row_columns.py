@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from closerthan.arrays import frozen
 from closerthan.comparisons import Comparisons, in_order
-from closerthan.comparisons.grouping import mixed
-from closerthan.comparisons.on_disk import TemporaryRows, in_blocks, weighed
+from closerthan.comparisons.on_disk import TemporaryRows, in_blocks, weight_summary
+from closerthan.comparisons.questions import splitmix64
 from closerthan.files.formats.extras import extra
 from closerthan.files.formats.tables import MISSING
 
@@ -126,7 +126,7 @@ class RowColumns:
         self._check_labels(first, "answer", labels, codes)
         keys = np.array([hash(label) for label in labels], np.int64).view(np.uint64)[codes]
         if people is not None:
-            keys = mixed(keys ^ mixed(people.astype(np.uint64)))
+            keys = splitmix64(keys ^ splitmix64(people.astype(np.uint64)))
         previous = np.concatenate([self._last if len(self._last) else ~keys[:1], keys[:-1]])
         begins = keys != previous
         if self._n_answers < _COMPARED:
@@ -156,7 +156,7 @@ class RowColumns:
         columns: dict[str, Any] = {}
         if "weight" in self._copies:
             columns["weights"] = frozen(self._copies["weight"])
-            if not weighed(columns["weights"]).total > 0:
+            if not weight_summary(columns["weights"]).total > 0:
                 raise ValueError(f"{self._path}: all weights are zero; at least one comparison must count")
         if "answer" in self._copies:
             columns["answers"] = frozen(self._copies["answer"])

@@ -24,7 +24,7 @@ from closerthan.compiled.rows import BLOCK, Quadruplets, Triplets, rows_of
 from closerthan.compiled.simd import padded, padded_length
 from closerthan.compiled.threads import WorkerPool
 from closerthan.losses import Loss
-from closerthan.objective.agreement import wrong_share
+from closerthan.objective.agreement import wrong_fraction
 from closerthan.objective.cpu.walks import AveragedWalk, DenseWalk, LazyWalk
 from closerthan.objective.processes import Processes, SingleProcess
 from closerthan.objective.protocol import (
@@ -70,8 +70,8 @@ class CPU:
         Whether all built-in losses share the kernels of Polyak steps. Compiling these takes 1.5 times as long as for a
         single loss, but is done only once.
     stream_from
-        Size in bytes from which on answers in a memory-mapped file are read in blocks during each pass, instead of all
-        being loaded into memory.
+        Size in bytes from which answers in a memory-mapped file are read in blocks during each pass, instead of being
+        loaded into memory.
     block_bytes
         Size of such a block in bytes.
     """
@@ -256,7 +256,7 @@ class CPUObjective(Objective):
         return _point(x, totals, self.n_terms, gradient)
 
     def value(self, x: Array) -> Point:
-        """Return what :meth:`at` does except for the gradient, in half the time."""
+        """Return the same as :meth:`at` without the gradient, in half the time."""
         began, x = time.monotonic(), self._checked(x)
 
         def piece(*part: Any) -> tuple[float, float]:
@@ -277,7 +277,7 @@ class CPUObjective(Objective):
         return _contiguous(x)
 
     def held_out_error(self, x: Array) -> float:
-        return math.nan if self._held_out is None else wrong_share(self._held_out, _contiguous(x))
+        return math.nan if self._held_out is None else wrong_fraction(self._held_out, _contiguous(x))
 
     def best_scale(self, x: Array, scales: Array, trust: float) -> float:
         return best_scale(self.scaled_losses(x, scales), scales, self.collapsed_objective, trust)

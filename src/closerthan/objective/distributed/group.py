@@ -21,7 +21,7 @@ __all__ = ["Group"]
 
 HOW_TO_RESUME = "If you passed --checkpoint, --resume continues, with any number of processes"
 JOIN_TIMEOUT = timedelta(seconds=600)  # limit on the time between the starts of two processes
-NO_TIMEOUT = timedelta(days=30)  # later they wait without a limit; the heartbeat detects processes that died
+NO_TIMEOUT = timedelta(days=30)  # once connected, processes wait indefinitely; the heartbeat detects dead ones
 BEAT = 5.0  # seconds between two heartbeats
 SILENCE = 40.0  # seconds without a heartbeat after which a process counts as dead
 # Reasons to stop. Processes agree on the last one that any of them passes, so an interruption overrides all others.
@@ -139,7 +139,7 @@ class KeyValueStore(Protocol):
 
 
 class Heartbeat:
-    """Regular signs of life, which reveal a process that was lost without an error, such as by a power failure.
+    """Regular signals by which processes detect that another one was lost without an error, as in a power failure.
 
     Parameters
     ----------

@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from closerthan.checks import checked
 from closerthan.objective.devices import has_gpu, local_device
 from closerthan.objective.distributed.launch import Launch
 from closerthan.objective.protocol import Device
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["join", "processes"]
 
 
+@checked
 @contextlib.contextmanager
 def processes(device: str = "cpu", n_threads: int | None = None) -> Iterator[Device]:
     """Connect the processes that torchrun or Slurm's srun started, so that they share fits.
@@ -59,10 +61,10 @@ def processes(device: str = "cpu", n_threads: int | None = None) -> Iterator[Dev
 
 
 def join(launch: Launch, device: str = "cpu", n_threads: int | None = None) -> "Distributed":
-    """Return the device of a fit that several processes share, of which this is one."""
+    """Connect this process with the others of its launch; return the device that they share."""
     if importlib.util.find_spec("torch") is None:
         raise ValueError(
-            f"this is process {launch.rank + 1} of {launch.n}, and a fit by several needs PyTorch, which is not "
+            f"this is process {launch.rank + 1} of {launch.n}, and sharing a fit needs PyTorch, which is not "
             'installed; run: pip install "closerthan[torch]", or start one process'
         )
     import torch

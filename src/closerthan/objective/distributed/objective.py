@@ -17,7 +17,7 @@ import torch
 
 from closerthan.arrays import Array
 from closerthan.comparisons import Comparisons
-from closerthan.comparisons.on_disk import Weighed, weighed
+from closerthan.comparisons.on_disk import WeightSummary, weight_summary
 from closerthan.losses import Loss
 from closerthan.objective.cpu.walks import DenseWalk
 from closerthan.objective.distributed.group import Group
@@ -89,7 +89,7 @@ class DistributedObjective(Objective[M], Generic[M]):
     ) -> None:
         self.group = group
         weights = comparisons.weights
-        summary = Weighed(float(len(comparisons)), 1.0, 1.0) if weights is None else weighed(weights)
+        summary = WeightSummary(float(len(comparisons)), 1.0, 1.0) if weights is None else weight_summary(weights)
         summaries = group.all_gather((comparisons.n_objects, len(comparisons), *summary))
         counts, sizes, totals, lowest, highest = zip(*summaries, strict=True)
         if len(set(counts)) > 1:

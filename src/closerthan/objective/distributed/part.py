@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from closerthan.arrays import Array
-from closerthan.objective.visits import Order, ShuffledPass, Visits, mixed_seed, seed_of
+from closerthan.objective.visits import Order, ShuffledPass, Visits, derive_seed, seed_of
 
 __all__ = ["Part"]
 
@@ -65,11 +65,11 @@ class Part:
     def own(self, positions: Order | Array) -> Order:
         """Return the positions that belong to this process, as indices of its own comparisons."""
         first, last = self._range
-        mine = positions[(positions >= first) & (positions < last)]
+        inside = positions[(positions >= first) & (positions < last)]
         if self.weights is None:
-            return (mine - first).astype(np.int64)
+            return (inside - first).astype(np.int64)
         # Rounding may leave the last cumulative weight below the beginning of the next process.
-        return np.minimum(np.searchsorted(self._cumulative, mine - first, side="right"), self._last)
+        return np.minimum(np.searchsorted(self._cumulative, inside - first, side="right"), self._last)
 
     @functools.cached_property
     def _range(self) -> tuple[float, float]:
@@ -98,7 +98,7 @@ class Part:
         Examples
         --------
         >>> rng = np.random.default_rng(0)
-        >>> whole = Visits((ShuffledPass.drawn(rng, 100),))
+        >>> whole = Visits((ShuffledPass.draw(rng, 100),))
         >>> part = Part(0, (40, 60), (40.0, 60.0))
         >>> [len(part.visits(whole[:50])), len(part.visits(whole[50:]))]
         [20, 20]
@@ -112,7 +112,7 @@ class Part:
                 size = min(last - first, self.size - begin)
                 pieces.append(replace(self._pass(seed, number), first=begin, size=size))
                 first += size
-        seed_for_weights = None if visits.weight_seed is None else mixed_seed(visits.weight_seed, self.rank)
+        seed_for_weights = None if visits.weight_seed is None else derive_seed(visits.weight_seed, self.rank)
         return Visits(tuple(pieces), seed_for_weights, self._own_position(visits.first))
 
     def _own_position(self, position: int) -> int:
@@ -122,4 +122,4 @@ class Part:
 
     @functools.lru_cache(maxsize=4)  # noqa: B019 - a part lives as long as its fit
     def _pass(self, seed: int, number: int) -> ShuffledPass:
-        return ShuffledPass.drawn(np.random.default_rng([seed, self.rank, number]), self.size)
+        return ShuffledPass.draw(np.random.default_rng([seed, self.rank, number]), self.size)

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from closerthan.comparisons.on_disk import FileRows
 from closerthan.objective.streaming.blocks import Block, BlockReader, Blocks, Source
 
-__all__ = ["DeviceReader", "load"]
+__all__ = ["DeviceReader", "as_tensor", "load"]
 
 
 def load(source: Source, where: torch.device, size: int) -> Block:
@@ -22,7 +22,7 @@ def load(source: Source, where: torch.device, size: int) -> Block:
     if not isinstance(source.rows, FileRows):
         weights = source.read_weights(0, len(source))
         on_card = None if weights is None else torch.from_numpy(weights).to(where)
-        return Block(_as_tensor(source.rows).to(where), on_card)
+        return Block(as_tensor(source.rows).to(where), on_card)
     target = _empty(source, len(source), where)
     blocks = Blocks(len(source), min(size, len(source)))
     staging = [_Staging(source, blocks.size, where) for _ in range(2)]
@@ -147,7 +147,7 @@ def _pinned(source: Source) -> Block | None:
     for array in (source.rows, source.weights):
         if array is None:
             continue
-        tensor = _as_tensor(array)
+        tensor = as_tensor(array)
         if int(torch.cuda.cudart().cudaHostRegister(tensor.data_ptr(), tensor.nbytes, 0)):
             for other in pinned:
                 torch.cuda.cudart().cudaHostUnregister(other.data_ptr())
@@ -162,7 +162,8 @@ def _copy(source: Block, target: Block) -> None:
             out.copy_(tensor[: len(out)], non_blocking=True)
 
 
-def _as_tensor(rows: NDArray[Any]) -> torch.Tensor:
+def as_tensor(rows: NDArray[Any]) -> torch.Tensor:
+    """Return a tensor that shares the memory of read-only rows."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # rows are read-only, and we never write to them
         return torch.from_numpy(rows)

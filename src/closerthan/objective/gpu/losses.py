@@ -224,7 +224,7 @@ class _Translation:
             case ast.UnaryOp(ast.USub() | ast.UAdd() as operator, operand):
                 return ast.UnaryOp(operator, self._expression(operand))
             case ast.UnaryOp(ast.Not(), operand):
-                return ast.BinOp(self._expression(operand), ast.Eq(), ast.Constant(0))  # type: ignore[arg-type]
+                return ast.Compare(self._expression(operand), [ast.Eq()], [ast.Constant(0)])
             case ast.Compare(left, operators, others):
                 values = [self._expression(value) for value in (left, *others)]
                 pairs: list[ast.expr] = [

@@ -7,7 +7,6 @@ therefore differ in their last bits: on a GPU, the same seed does not guarantee 
 import functools
 import gc
 import math
-import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Self
@@ -20,8 +19,8 @@ from closerthan.arrays import Array
 from closerthan.comparisons import Comparisons
 from closerthan.geometry import leading_axes
 from closerthan.losses import Loss
-from closerthan.objective.gpu import kernels as kernels
-from closerthan.objective.gpu.blocks import DeviceReader, load
+from closerthan.objective.gpu import kernels
+from closerthan.objective.gpu.blocks import DeviceReader, as_tensor, load
 from closerthan.objective.gpu.losses import translated
 from closerthan.objective.processes import Processes, SingleProcess
 from closerthan.objective.protocol import UNKNOWN, Capability, Objective, Point, State, StepSchedule
@@ -145,10 +144,7 @@ class Answers:
     @classmethod
     def of(cls, rows: NDArray[np.int32], weights: Array | None, where: torch.device) -> Self:
         """Copy rows and weights to the device."""
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", UserWarning)  # rows are read-only, and we never write to them
-            on_device = torch.from_numpy(rows).to(where)
-        return cls(on_device, None if weights is None else torch.tensor(weights, device=where))
+        return cls(as_tensor(rows).to(where), None if weights is None else torch.tensor(weights, device=where))
 
     @classmethod
     def of_block(cls, block: Block) -> Self:
@@ -240,7 +236,7 @@ class GPUObjective(Objective[DeviceMap]):
         return Point(x, value, out[:, : x.shape[1]].cpu().numpy(), error)
 
     def value(self, x: Array | DeviceMap) -> Point[Array | DeviceMap]:
-        """Return what :meth:`at` does except for the gradient."""
+        """Return the same as :meth:`at`, without the gradient."""
         rows = self.rows_of(x)
         value, error = self.mean_loss_and_error(rows, *self._sums(self.answers, rows))
         return Point(x, value, UNKNOWN, error)
@@ -308,7 +304,7 @@ class GPUObjective(Objective[DeviceMap]):
             walk = tiny.polyak_walk(np.zeros((len(x), n_wide)), StepSchedule(0.1, 1.0, 4.0), 1)
             walk.take(Visits((ShuffledPass(np.zeros(1, np.int64), 1, 1, np.empty(0, np.int64), 0, 1),), 0))
             tiny.value(walk.mean)
-        # In full size: which kernels PyTorch loads for a product or a sum depends on the size.
+        # At full size, since PyTorch chooses its kernels for products and sums by the size of the arrays.
         wide = tiny.polyak_walk(np.zeros((self.n_objects, n_wide)), StepSchedule(0.1, 1.0, 4.0), 1)
         wide.project(n_dims)
         self.value(wide.mean)
@@ -322,7 +318,7 @@ class GPUObjective(Objective[DeviceMap]):
         programs = -(-len(answers) // (block * rounds))
         totals, rights = torch.empty(2, programs, dtype=torch.float64, device=self.where)
         kernels.loss_sums[(programs,)](
-            answers.rows, _or(answers.weights, answers.rows), rows, len(answers), scale, totals, rights,
+            answers.rows, _or_placeholder(answers.weights, answers.rows), rows, len(answers), scale, totals, rights,
             value=self.in_triton.value, COLUMNS=answers.rows.shape[1], STRIDE=rows.shape[1], WIDTH=width, BLOCK=block,
             WEIGHTED=answers.weights is not None, ROUNDS=rounds,
         )  # fmt: skip
@@ -342,8 +338,9 @@ class GPUObjective(Objective[DeviceMap]):
         totals, rights = torch.empty(2, programs, dtype=torch.float64, device=self.where)
         weighted = answers.weights is not None and order is None
         kernels.gradient[(programs,)](
-            answers.rows, _or(answers.weights, answers.rows), rows, n_terms, _or(order, answers.rows), factor, out,
-            totals, rights, value=self.in_triton.value, slopes=self.in_triton.slopes, COLUMNS=answers.rows.shape[1],
+            answers.rows, _or_placeholder(answers.weights, answers.rows), rows, n_terms,
+            _or_placeholder(order, answers.rows), factor, out, totals, rights,
+            value=self.in_triton.value, slopes=self.in_triton.slopes, COLUMNS=answers.rows.shape[1],
             STRIDE=rows.shape[1], WIDTH=width, BLOCK=block, WEIGHTED=weighted, ORDERED=order is not None,
         )  # fmt: skip
         if order is not None:
@@ -629,6 +626,6 @@ def _block(stride: int, *, one_per_thread: bool = False) -> tuple[int, int]:
     return kernels.THREADS.value if one_per_thread and width < WIDE else max(TILE // width, 4), width
 
 
-def _or(tensor: torch.Tensor | None, other: torch.Tensor) -> torch.Tensor:
+def _or_placeholder(tensor: torch.Tensor | None, other: torch.Tensor) -> torch.Tensor:
     """Return a placeholder where there is no tensor: kernels need an argument even if they do not read it."""
     return other if tensor is None else tensor

@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 
 from closerthan.arrays import Array, frozen
 from closerthan.comparisons import Comparisons, StoredComparisons
-from closerthan.comparisons.on_disk import FileRows, weighed
+from closerthan.comparisons.on_disk import FileRows, weight_summary
 from closerthan.objective.scales import SIZE_SAMPLE, sample_places
-from closerthan.objective.visits import ShuffledPass, UniformDraws, Visits, mixed_seed, seed_of
+from closerthan.objective.visits import ShuffledPass, UniformDraws, Visits, derive_seed, seed_of
 
 __all__ = ["Block", "BlockReader", "BlockVisits", "Blocks", "HostReader", "Source", "is_streamed"]
 
@@ -52,7 +52,7 @@ class Source:
         """Return the rows of comparisons, and their weights unless these are all equal."""
         weights = comparisons.weights
         if weights is not None:
-            summary = weighed(weights)
+            summary = weight_summary(weights)
             weights = weights if summary.least < summary.largest else None
         return cls(FileRows.of(comparisons.rows) or comparisons.rows, _skipped(comparisons), weights)
 
@@ -95,7 +95,7 @@ class Source:
             begin, end = np.searchsorted(self.skipped, [first, last])
             if begin < end:
                 local = self.skipped[begin:end] - first
-                read.rows[local] = read.rows[_others(local, local, last - first)]
+                read.rows[local] = read.rows[_next_not_skipped(local, local, last - first)]
         return read
 
     def read_weights(self, first: int, last: int, out: Array | None = None) -> Array | None:
@@ -111,7 +111,7 @@ class Source:
     def at(self, places: NDArray[np.int64]) -> Block:
         """Return the rows with these indices, read one by one."""
         if self.skipped is not None and self.weights is None:
-            places = _others(places, self.skipped, len(self))
+            places = _next_not_skipped(places, self.skipped, len(self))
         source = Source(self.rows, None if self.weights is None else self.skipped, self.weights)
         single_rows = [source.read(place, place + 1) for place in places.tolist()]
         rows = np.concatenate([row.rows for row in single_rows])
@@ -151,7 +151,7 @@ def _read(stored: Any, first: int, last: int, out: Any) -> Any:
     return read
 
 
-def _others(places: NDArray[np.int64], skipped: NDArray[np.int64], n_rows: int) -> NDArray[np.int64]:
+def _next_not_skipped(places: NDArray[np.int64], skipped: NDArray[np.int64], n_rows: int) -> NDArray[np.int64]:
     """Replace each skipped index by the next one that is not skipped."""
     if len(skipped) >= n_rows:
         raise ValueError(f"all rows of a block of {n_rows} are held out; hold out fewer")
@@ -207,7 +207,7 @@ class Blocks:
 
         Examples
         --------
-        >>> blocks, order = Blocks(10, 4), ShuffledPass.drawn(np.random.default_rng(0), 10)
+        >>> blocks, order = Blocks(10, 4), ShuffledPass.draw(np.random.default_rng(0), 10)
         >>> rows = [blocks.size * block + visits.indices() for block, visits, _ in blocks.by_block(Visits((order,)))]
         >>> bool((np.sort(np.concatenate(rows)) == np.arange(10)).all())
         True
@@ -238,9 +238,9 @@ class Blocks:
         """Return visits ``first`` to ``first + size`` of a block, as part of the pass that the piece belongs to."""
         begin, end = self.bounds(block)
         n_rows, last = end - begin, first + size
-        seed = None if weight_seed is None else mixed_seed(weight_seed, block)
+        seed = None if weight_seed is None else derive_seed(weight_seed, block)
         if isinstance(piece, UniformDraws):  # as many draws from each block as it has rows
-            return Visits((UniformDraws(mixed_seed(piece.seed, block), n_rows, first, size),), seed, first)
+            return Visits((UniformDraws(derive_seed(piece.seed, block), n_rows, first, size),), seed, first)
         pieces, place = [], first
         while place < last:  # a heavy block is visited in several passes
             repetition, inside = divmod(place, n_rows)
@@ -262,7 +262,7 @@ def _pass(seed: int, size: int, repetition: int) -> ShuffledPass:
     A GPU then needs only one copy of it. An order for each block would have to wait until the next block is copied,
     since copies to a GPU are made one after another.
     """
-    return ShuffledPass.drawn(np.random.default_rng([seed, size, repetition] if repetition else [seed, size]), size)
+    return ShuffledPass.draw(np.random.default_rng([seed, size, repetition] if repetition else [seed, size]), size)
 
 
 class BlockReader(abc.ABC):

@@ -1,6 +1,6 @@
 """The objective of comparisons that are read in blocks: it wraps a device's objective, which has one block at a time.
 
-Values and gradients are summed block by block, and a walk visits one block after another. Solvers do not notice.
+Values and gradients are summed block by block, and a walk visits one block after another. Solvers need not know.
 """
 
 import itertools
@@ -37,7 +37,7 @@ class StreamedObjective(Objective[M], Generic[M]):
     inner
         The device's objective of the current block.
     blocks
-        How the rows are cut into blocks.
+        The division of the rows into blocks.
     reader
         Reads the blocks.
     sample

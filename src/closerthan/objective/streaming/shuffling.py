@@ -28,10 +28,10 @@ def shuffled_if_sorted(source: Source, size: int) -> Source:
     rows = source.rows
     if not isinstance(rows, FileRows):
         return shuffled(source, size, None) if is_sorted(source) else source
-    key, skipped, weights, copy = rows.kept.get("shuffled", (None, None, None, None))
+    key, skipped, weights, copy = rows.cache.get("shuffled", (None, None, None, None))
     if key != (*rows.range, size) or skipped is not source.skipped or weights is not source.weights:
         copy = shuffled(source, size, rows.folder) if is_sorted(source) else None
-        rows.kept["shuffled"] = (*rows.range, size), source.skipped, source.weights, copy
+        rows.cache["shuffled"] = (*rows.range, size), source.skipped, source.weights, copy
     return copy or source
 
 

@@ -37,7 +37,8 @@ def calibration_figure(calibration: Any, *, title: str | None = None, ax: Any = 
     tenths = _tenths_of(calibration)
     if not tenths:
         raise ValueError("there are no predictions to draw; they come from held-out answers")
-    predicted, observed = (np.array([getattr(tenth, name) for tenth in tenths]) for name in ("predicted", "right"))
+    predicted = np.array([tenth.predicted for tenth in tenths])
+    observed = np.array([tenth.right for tenth in tenths])
     bounds = np.array([error_interval(tenth.right, tenth.effective_number) for tenth in tenths])
     error_bars = np.abs(np.stack([observed - bounds[:, 0], bounds[:, 1] - observed]))
     figure, ax = canvas(ax, (5.0, 4.6))

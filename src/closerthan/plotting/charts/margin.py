@@ -67,7 +67,7 @@ def margin_figure(
     chance = ax.axhline(0.5, color=GREY, linestyle=":", linewidth=0.9)
     ax.set_ylim(min(0.0 if min(fractions) < 0.4 else 0.4, 0.4), 1.02)
     ax.set_xlim(left=0)
-    text = f"{len(answers):,} comparisons in {len(fractions)} bins of equal size"
+    text = f"{len(answers):,} comparisons in {len(fractions)} equal bins"
     legend(ax, [curve, chance], [text, "chance"], loc="lower right")
     x_title = "margin on the map (difference of the two distances)"
     tidy(ax, title=title, x=x_title, y="fraction that agrees with the map")

@@ -49,7 +49,8 @@ def people_figure(assessment: Any, *, title: str | None = None, ax: Any = None) 
     people = assessment.people[:MOST_SHOWN]
     figure, ax = canvas(ax, (7.0, float(np.clip(1.4 + 0.2 * len(people), 2.6, 9.5))))
     rate = np.array([person.lapse_rate for person in people])
-    low, high = (np.array([getattr(person, name) for person in people]) for name in ("lapse_low", "lapse_high"))
+    low = np.array([person.lapse_low for person in people])
+    high = np.array([person.lapse_high for person in people])
     verdicts = [person.verdict for person in people]
     handles, texts = [], []
     for verdict, colour in VERDICT_COLOURS.items():

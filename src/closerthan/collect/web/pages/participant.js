@@ -197,6 +197,7 @@ function forgetAll() {
 
 /** @type {(tag: string, properties?: Record<string, any>, ...children: (Node | string | null)[]) => any} */
 function make(tag, properties = {}, ...children) {
+  /** @type {any} */
   const element = document.createElement(tag);
   for (const [name, value] of Object.entries(properties)) {
     if (name in element) element[name] = value;
@@ -572,6 +573,8 @@ function choose(chosen, pressed) {
   }, CHOICE_VISIBLE);
 }
 
+/** The option that a key chooses, by the number of options.
+ * @type {Record<number, Record<string, number>>} */
 const KEYS = {
   2: { ArrowLeft: 0, 1: 0, ArrowRight: 1, 2: 1 },
   3: { ArrowLeft: 0, 1: 0, ArrowUp: 1, ArrowDown: 1, 2: 1, ArrowRight: 2, 3: 2 },

@@ -1,10 +1,14 @@
 // The researcher's page: shows the state of the study as the server sends it. Text is inserted as text, never as HTML.
 "use strict";
 
-/** The latest map. `spread` has the half axes and the angle of each ellipse; `accuracy` has version, number of answers,
+/** The latest map. `spread` has the half axes and the angle of each ellipse; `accuracy` has time, number of answers,
  * accuracy and its interval.
  * @typedef {{version: number, answers: number, names: string[], drawn: number[][], spread: number[][],
  *   accuracy: number[][], enough: string}} StudyMap */
+/** Numbers of participants and answers.
+ * @typedef {{started: number, finished: number, failed: number, running: number, dropped: number, declined: number,
+ *   answers: number, skipped: number, ties: number, last_hour: number, kinds: Record<string, number>,
+ *   median_ms: number | null, by_hour: number[]}} Progress */
 /** @typedef {{name: string, state: string, answers: number, checks: number[], repeats: number[], shared: number[],
  *   left: number | null, median_ms: number | null, lapse: number | null, verdict: string,
  *   reasons: string}} Participant */
@@ -28,6 +32,7 @@ const store = {
       return null;
     }
   },
+  /** @param {string} value */
   set(value) {
     try {
       sessionStorage.setItem("closerthan researcher", value);
@@ -39,8 +44,11 @@ const store = {
 /** An element of researcher.html, whose type depends on the id.
  * @type {(id: string) => any} */
 const at = (id) => document.getElementById(id);
+/** @param {number} fraction */
 const percent = (fraction) => `${Math.round(100 * fraction)} %`;
+/** @param {number} number */
 const count = (number) => number.toLocaleString("en");
+/** @param {number | null} milliseconds */
 const seconds = (milliseconds) => (milliseconds === null ? "–" : `${(milliseconds / 1000).toFixed(1)} s`);
 
 /** @type {(tag: string, properties?: object, ...children: (Node | string)[]) => any} */
@@ -123,6 +131,8 @@ async function read(reader) {
 
 // ---- The page -----------------------------------------------------------------------------------------------------
 
+/** Show the state; `map` and `objects` are missing if they have not changed.
+ * @param {typeof about & {title: string, progress: Progress, people: Participant[], map?: StudyMap}} state */
 function show(state) {
   if (!at("title")) build();
   if ("map" in state) [latest, about] = [state.map, state];
@@ -204,6 +214,7 @@ function showPeople(people) {
   };
   at("people").replaceChildren(
     ...people.slice(0, MOST_PEOPLE).map((person) => {
+      /** @type {(text: string | number, className?: string) => Node} */
       const cell = (text, className = "number") => make("td", { textContent: text, className });
       const advice = make(
         "td",
@@ -255,7 +266,9 @@ function drawMap() {
     ),
   );
   const [middle, scale] = [MAP / 2, MAP / 2 / size];
+  /** @param {number[]} place */
   const x = (place) => middle + scale * place[0];
+  /** @param {number[]} place */
   const y = (place) => middle - scale * place[1];
   const svg = draw("svg", {
     viewBox: `0 0 ${MAP} ${MAP}`,
@@ -321,7 +334,9 @@ function drawAccuracy() {
   const svg = frame(width, height);
   const [least, most] = [points[0][1], points.at(-1)[1]];
   const low = Math.min(0.5, ...points.map((point) => point[3]));
+  /** @param {number[]} point */
   const x = (point) => left + ((width - left - 10) * (point[1] - least)) / Math.max(1, most - least);
+  /** @param {number} accuracy */
   const y = (accuracy) => 8 + (height - bottom - 8) * (1 - (accuracy - low) / (1 - low));
   for (const tick of [0.5, 0.6, 0.7, 0.8, 0.9, 1]) {
     svg.append(draw("line", { x1: left, x2: width - 10, y1: y(tick), y2: y(tick), class: "axis" }));
