@@ -110,6 +110,7 @@ class World:
             "assessment": self.assessment,
             "comparisons": self.answers,
             "covariance": np.eye(2),
+            "cross": np.eye(2),
             "curve": self.curve,
             "data": self.answers,
             "embedding": embedding,

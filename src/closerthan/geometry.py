@@ -50,6 +50,7 @@ def principal_axes(embedding: ArrayLike) -> PrincipalAxes:
     return PrincipalAxes(x @ rotation, rotation, shares / (shares.sum() or 1.0))
 
 
+@checked
 def procrustes_rotation(cross: Array) -> tuple[Array, Array]:
     """Return the orthogonal matrix that rotates (or reflects) a map X onto a map Y, and the trace that it attains.
 

@@ -18,8 +18,8 @@ def is_at_chance(start: Point[Map]) -> bool:
     return start.error > NO_BETTER_THAN_CHANCE
 
 
-def widened(start: Array, n_wide: int, rng: np.random.Generator) -> Array:
-    """Return a random start with ``n_wide`` dimensions; the extra ones are drawn with the same spread as its own."""
+def widen(start: Array, n_wide: int, rng: np.random.Generator) -> Array:
+    """Add random dimensions to a start until it has ``n_wide``; they have the same spread as its own dimensions."""
     n_rows, n_dims = start.shape
     wide = np.empty((n_rows, n_wide))
     with np.errstate(over="ignore", invalid="ignore"):  # the solver undoes epochs whose objective is not finite

@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from closerthan.checks import checked
 from closerthan.objective.devices import has_gpu, local_device
 from closerthan.objective.distributed.launch import Launch
 from closerthan.objective.protocol import Device
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["join", "processes"]
 
 
+@checked
 @contextlib.contextmanager
 def processes(device: str = "cpu", n_threads: int | None = None) -> Iterator[Device]:
     """Connect the processes that torchrun or Slurm's srun started, so that they share fits.
@@ -24,7 +26,7 @@ def processes(device: str = "cpu", n_threads: int | None = None) -> Iterator[Dev
     ``names``, and all of them get the same map. They disconnect at the end of the ``with`` block. A script that was
     started without a launcher is a single process and gets the plain device.
 
-    If the block ends by an exception, this process does not wait for the others, which end with an error as well.
+    If the block ends with an exception, this process does not wait for the others, which end with an error as well.
 
     Parameters
     ----------
