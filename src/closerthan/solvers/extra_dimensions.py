@@ -24,11 +24,11 @@ def widen(start: Array, n_wide: int, rng: np.random.Generator) -> Array:
     wide = np.empty((n_rows, n_wide))
     with np.errstate(over="ignore", invalid="ignore"):  # the solver undoes epochs whose objective is not finite
         centre, squares = start.mean(axis=0), 0.0
-        for some in blocks(n_rows):
-            centred = start[some] - centre
-            wide[some, :n_dims] = centred
+        for block in blocks(n_rows):
+            centred = start[block] - centre
+            wide[block, :n_dims] = centred
             squares += inner(centred, centred)
         spread = np.sqrt(squares / start.size)
-        for some in blocks(n_rows):
-            wide[some, n_dims:] = spread * rng.standard_normal((some.stop - some.start, wide.shape[1] - n_dims))
+        for block in blocks(n_rows):
+            wide[block, n_dims:] = spread * rng.standard_normal((block.stop - block.start, n_wide - n_dims))
     return wide
