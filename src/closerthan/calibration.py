@@ -16,7 +16,7 @@ from closerthan.wording import percent
 
 __all__ = ["Calibration", "Tenth", "reliability", "tenths", "unreliable"]
 
-# Weak priors, set by judgement; docs/measured/trust-lapses.md shows what the calibration is worth with them.
+# Weak priors, set by judgement; docs/measured/trust-lapses.md measures the resulting calibration.
 SLOPE_SPREAD = 3.0  # prior standard deviation of log(slope): keeps the slope finite where no answer is wrong
 POWER_SPREAD = 0.5  # prior standard deviation of log(power)
 LAPSE_PRIOR = 5.0  # b of the Beta(1, b) prior of the lapse rate, whose mode is 0: lapses need evidence

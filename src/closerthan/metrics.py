@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import stdtrit
 
 from closerthan.arrays import Array
-from closerthan.checks import checked
+from closerthan.checks import ParameterError, checked
 from closerthan.comparisons import Comparisons, first_mentions, pairs_of
 from closerthan.comparisons.grouping import AUTO
 from closerthan.geometry import matrix_of, procrustes_rotation
@@ -154,11 +154,11 @@ def error_interval(error: float, measured_on: Comparisons | float, *, confidence
     """
     number = effective_number(measured_on) if isinstance(measured_on, Comparisons) else measured_on
     if not 0 <= error <= 1:
-        raise ValueError(f"error is {error}; an error lies between 0 and 1")
+        raise ParameterError("error", error, "an error lies between 0 and 1")
     if not number > 0:
         raise ValueError(f"the error was measured on {number} comparisons; at least one is needed")
     if not 0 < confidence < 1:
-        raise ValueError(f"confidence is {confidence}; it lies between 0 and 1, as in 0.95")
+        raise ParameterError("confidence", confidence, "it must lie between 0 and 1, such as 0.95")
     z = NormalDist().inv_cdf((1 + confidence) / 2)
     shrink = 1 + z**2 / number
     centre = (error + z**2 / (2 * number)) / shrink
@@ -399,5 +399,7 @@ def retrieval(queries: ArrayLike, query_labels: ArrayLike, gallery: ArrayLike, g
 def _map_of(answers: Comparisons, embedding: ArrayLike) -> Array:
     x = matrix_of("embedding", embedding)
     if len(x) < answers.n_objects:
-        raise ValueError(f"the map has {len(x)} objects, but the comparisons have {answers.n_objects}")
+        raise ValueError(
+            f"the map has {len(x)} objects, but the comparisons have {answers.n_objects}; pass a map of all objects"
+        )
     return x

@@ -79,7 +79,7 @@ def test_quadruplets_for_loe_are_unchanged(tmp_path):
 
 
 @pytest.mark.parametrize(("program", "name", "problem"), [
-    ("smacof", "a.csv", "unknown program 'smacof'; choose one of: tripletTools, loe"),
+    ("smacof", "a.csv", "unknown program 'smacof'; choose from: tripletTools, loe"),
     ("loe", "a.parquet", r"for loe, comparisons are written as \.csv"),
 ])  # fmt: skip
 def test_another_program_or_suffix_is_an_error(answers, tmp_path, program, name, problem):

@@ -221,7 +221,7 @@ def test_columns_chosen_by_the_user_take_precedence(written):
     [
         ({"anchor": "zebra"}, r"has no column 'zebra' \(for 'anchor'\); its columns are 'anchor', 'near', 'far'"),
         ({"anchor": 7}, "has no column at position 7 .*counted from 0"),
-        ({"hero": "near"}, "columns has the role 'hero'; choose one of: anchor"),
+        ({"hero": "near"}, "columns has the role 'hero'; choose from: anchor"),
     ],
 )
 def test_columns_that_do_not_exist_are_errors(written, columns, problem):
@@ -396,7 +396,7 @@ def test_a_chosen_position_without_an_object_is_an_error_that_quotes_the_line(wr
 
 
 def test_an_unknown_kind_is_an_error(written):
-    with pytest.raises(ValueError, match="unknown kind 'tuple'; choose one of: triplet, quadruplet"):
+    with pytest.raises(ValueError, match="unknown kind 'tuple'; choose from: triplet, quadruplet"):
         read_answers(written("anchor,near,far\na,b,c\n"), kind="tuple")
 
 

@@ -52,7 +52,7 @@ def fit(answers, n_dims, **options):
 @pytest.mark.parametrize("offset", [0.0, 1e6])
 def test_a_wide_start_has_the_same_spread_in_each_extra_dimension(offset, rng):
     start = 0.3 * rng.standard_normal((500, 2))
-    wide = extra_dimensions.widened(start + offset, 8, rng)
+    wide = extra_dimensions.widen(start + offset, 8, rng)
     np.testing.assert_allclose(wide[:, :2], start - start.mean(axis=0), atol=1e-9)
     np.testing.assert_allclose(wide[:, 2:].std(axis=0), 0.3, rtol=0.15)
     assert abs(np.corrcoef(wide.T) - np.eye(8)).max() < 0.2

@@ -18,11 +18,11 @@ from closerthan.comparisons.container import Comparisons
 __all__ = ["Chains", "find_chains"]
 
 # Set by judgement, not tuned.
-MOST_ROWS = 200_000  # rows of a longer file that are searched first; the rest only if they have chains
+MOST_ROWS = 200_000  # rows of a longer file that are searched first; the rest is searched only if they have chains
 MOST_EXAMINED = 20_000  # answers, of the first people, that are examined to detect chains
 ORDERS = 10  # random orders of the answers to compare with
 EXCESS = 0.1  # fraction of linked neighbours, beyond that in random orders, above which answers count as chained
-STANDARD_ERRORS = 5.0  # the excess must also be this many of its standard errors
+STANDARD_ERRORS = 5.0  # number of its standard errors that the excess must also exceed
 FEWEST_STEPS = 8  # steps in one direction that make rows count as sorted; their probability by chance is 2 ** -8
 INSIDE = 0.9  # fraction of the links that must lie within blocks for these to be used instead of chains
 

@@ -326,7 +326,7 @@ class Comparisons:
         if isinstance(selection, tuple) and selection[1:] == (...,):
             selection = selection[0]
         if isinstance(selection, tuple) or (np.ndim(selection) == 0 and not isinstance(selection, slice)):
-            raise TypeError(f"comparisons are taken by a slice, a mask or row numbers, not by {selection!r}")
+            raise TypeError(f"comparisons are indexed by a slice, a mask or row numbers, not by {selection!r}")
         if isinstance(selection, slice):
             return self.take(selection)
         rows = np.asarray(selection)

@@ -307,9 +307,9 @@ def count_numbers(numbers: NDArray[np.int32]) -> NDArray[np.int64]:
     """
     counts = np.zeros(1, np.int64)
     for _, block in in_blocks(numbers):
-        more = np.bincount(block, minlength=len(counts))
-        more[: len(counts)] += counts
-        counts = more
+        block_counts = np.bincount(block, minlength=len(counts))
+        block_counts[: len(counts)] += counts
+        counts = block_counts
     return counts
 
 

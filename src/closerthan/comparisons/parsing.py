@@ -9,12 +9,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from closerthan.arrays import frozen
-from closerthan.checks import distinct, whole
+from closerthan.checks import ParameterError, distinct, whole
 from closerthan.comparisons.column_names import order_by_name
 from closerthan.comparisons.labels import in_order_of_appearance, sources_of_rows, text_of
 from closerthan.comparisons.on_disk import large_file, survey_rows, weight_summary
 from closerthan.comparisons.rows import pairs_of, reversed_rows, same_pair, self_pair
 from closerthan.comparisons.trials import Trials
+from closerthan.wording import listed
 
 CHUNK = 1 << 20  # rows checked at a time, so that checking 10^8 rows needs no second copy of them
 LIMIT = np.iinfo(np.int32).max
@@ -51,7 +52,7 @@ class Rules(NamedTuple):
             ("unmentioned", self.unmentioned, ("warn", "ignore")),
         ):
             if rule not in (first, second):
-                raise ValueError(f'{name} is {rule!r}; it can be "{first}" or "{second}"')
+                raise ParameterError(name, rule, f'it can be "{first}" or "{second}"')
 
 
 def parse(
@@ -79,7 +80,8 @@ def parse(
         )
         rows = rows[keep]
         if not len(rows):
-            raise ValueError(f"no comparison is left: {dropped} were dropped; a fit needs at least one")
+            reasons = listed([f"{number:,} {reason.replace('_', '-')}" for reason, number in dropped.items()])
+            raise ValueError(f"no comparison is left: {reasons} were dropped; a fit needs at least one")
     if n_objects < 3:
         raise ValueError(f"there are {n_objects} objects; a map needs at least 3")
     _refuse_same_pairs(rows, keep, names)

@@ -76,7 +76,7 @@ def keys_of_answers(rows: Rows, n_objects: int, answers: Rows) -> Keys:
         pair = answers.astype(np.int64) * n_objects + column
         # Of a run of the same object, such as the anchor of an answer, only the first entry is kept and sorted.
         columns.append(pair[np.concatenate([[True], pair[1:] != pair[:-1]])])
-    pairs = np.concatenate(columns)  # of an answer and an object
+    pairs = np.concatenate(columns)  # pairs of an answer and an object
     pairs.sort()
     pairs = pairs[np.concatenate([[True], pairs[1:] != pairs[:-1]])]
     answer, objects = np.divmod(pairs, n_objects)

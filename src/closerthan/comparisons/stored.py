@@ -17,7 +17,7 @@ from closerthan.comparisons.splitting import number_of_units
 
 __all__ = ["StoredComparisons"]
 
-MOST_SPLIT_OFF = 1_000_000  # comparisons held out of a large file: enough to estimate an error to a few 0.01 %
+MOST_SPLIT_OFF = 1_000_000  # comparisons held out of a large file: they measure an error to about 0.05 %
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
@@ -49,7 +49,7 @@ class StoredComparisons(Comparisons):
         return large_file(columns["rows"]) is not None
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # A pickled memory map is an array in memory, so the copy is no longer stored.
+        # Pickling copies a memory map into memory, so the copy is an ordinary Comparisons.
         copy = self._take_rows(self._not_skipped(np.arange(len(self))))
         return Comparisons, tuple(getattr(copy, field.name) for field in dataclasses.fields(Comparisons))
 

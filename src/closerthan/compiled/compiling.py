@@ -96,7 +96,7 @@ def inlined(function: Callable[..., Any]) -> Any:
 
 
 class LossType(types.Type):
-    """The numba type of a loss. It is the same in two processes if and only if the code of the loss is."""
+    """The numba type of a loss. Two processes have the same type if and only if the loss has the same code."""
 
     def __init__(self, class_name: str, parameters: tuple[str, ...], fingerprint: str) -> None:
         self.parameters = parameters

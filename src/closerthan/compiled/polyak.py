@@ -41,7 +41,7 @@ def take_steps(loss, rows, order, block_size, longest, x):
                 prefetch_ahead(here, first + member, x)
                 i, j, l, k = ends(here, first + member)  # noqa: E741
                 near, far, product = distances_and_product(x, (i, j, l, k), ())
-                # The sign of the product depends on the ends at which an object belongs to both pairs.
+                # If the pairs share an object, the sign depends on whether it is at the same end of both.
                 shared = (i == l) + (j == k) - (i == k) - (j == l)
                 nears[member], fars[member], products[member] = near, far, shared * product
                 distance_sum += near + far
@@ -76,21 +76,21 @@ def bound_of_steps(loss, schedule, distance, age):
 @inlined
 def update_average(mean, x, schedule, n_maps):
     """Add ``x`` to the average ``mean`` as its map number ``n_maps``; the weights grow polynomially."""
-    share = (schedule.lateness + 1.0) / (schedule.lateness + n_maps)
+    weight = (schedule.lateness + 1.0) / (schedule.lateness + n_maps)
     for row in range(mean.shape[0]):
         for c in range(mean.shape[1]):
-            mean[row, c] += share * (x[row, c] - mean[row, c])
+            mean[row, c] += weight * (x[row, c] - mean[row, c])
 
 
 @kernel
 def add_walks(x, here, there, mean, schedule, n_maps):
     """Add the moves of two walks, from ``x`` to ``here`` and to ``there``, to ``x``, and add ``x`` to ``mean``."""
-    share = (schedule.lateness + 1.0) / (schedule.lateness + n_maps)
+    weight = (schedule.lateness + 1.0) / (schedule.lateness + n_maps)
     for row in range(x.shape[0]):
         for c in range(x.shape[1]):
             x[row, c] = here[row, c] + (there[row, c] - x[row, c])
         for c in range(mean.shape[1]):
-            mean[row, c] += share * (x[row, c] - mean[row, c])
+            mean[row, c] += weight * (x[row, c] - mean[row, c])
 
 
 @kernel

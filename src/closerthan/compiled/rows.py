@@ -71,7 +71,7 @@ def _ends(rows: Any, q: Any) -> Any:
 
 
 def gather_rows(rows: Any, order: Any) -> Any:
-    """Copy the comparisons in ``order`` to contiguous memory, from which they can be read without delay."""
+    """Copy the comparisons in ``order`` to contiguous memory, which is faster to read."""
     raise NotImplementedError("only for compiled code")
 
 
@@ -131,6 +131,6 @@ def measure(rows, first, size, x, nears, fars):
 
 
 def rows_of(comparisons: Comparisons) -> Triplets | Quadruplets:
-    """Wrap the rows in a type from which the compiler knows whether they are triplets or quadruplets."""
+    """Wrap the rows in a type that tells the compiler whether they are triplets or quadruplets."""
     kind = Triplets if comparisons.rows.shape[1] == 3 else Quadruplets
     return kind(comparisons.rows)

@@ -24,7 +24,7 @@ from numba.extending import intrinsic
 from numpy.typing import NDArray
 
 _SINGLES = 8
-WIDTHS = {types.float64: (4, 2, 1), types.float32: (_SINGLES,)}  # of the vectors that a row is divided into
+WIDTHS = {types.float64: (4, 2, 1), types.float32: (_SINGLES,)}  # widths of the vectors that make up a row
 _LINE = 64  # bytes in a cache line
 # Sums may be reordered and multiply-adds fused. NaN and infinity keep their meaning, so that divergence is detected.
 FAST_SUMS = ("reassoc", "contract", "nsz")

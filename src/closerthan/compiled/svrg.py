@@ -39,14 +39,14 @@ def gradient_change(loss, rows, order, x, anchor, out):
 
 
 @kernel
-def dense_step(x, step, changes, share, gradient):
-    """Update ``x -= step * (share * sum(changes) + gradient)`` in one pass over memory."""
+def dense_step(x, step, changes, factor, gradient):
+    """Update ``x -= step * (factor * sum(changes) + gradient)`` in one pass over memory."""
     for row in range(x.shape[0]):
         for c in range(x.shape[1]):
             change = 0.0
             for part in changes:
                 change += part[row, c]
-            x[row, c] -= step * (share * change + gradient[row, c])
+            x[row, c] -= step * (factor * change + gradient[row, c])
 
 
 def differences(debt, i, j, l, k):  # noqa: E741

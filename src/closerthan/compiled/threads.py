@@ -27,7 +27,7 @@ def spin_wait(counter, value, spins):
 
 
 class WorkerPool:
-    """A pool of the calling thread and its workers. If the pool is busy, a second caller does its work itself.
+    """A pool of the calling thread and its workers. If the pool is busy, a second caller works in its own thread.
 
     Examples
     --------
@@ -138,7 +138,7 @@ class Worker:
                 task()
             except BaseException as raised:
                 error = raised
-            del task  # an idle worker keeps nothing alive that its last task refers to
+            del task  # an idle worker must not keep the data of its last task alive
             self._ends.put(error)
 
 

@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-from closerthan.checks import checked
+from closerthan.checks import ParameterError, checked
 from closerthan.comparisons import Comparisons
 from closerthan.datasets.about import About
 from closerthan.datasets.fetching import Remote
@@ -43,7 +43,7 @@ def imagenet(version: Literal["0.1", "0.2"] = "0.1") -> Comparisons:
     by cblearn.
     """
     if version not in REMOTES:
-        raise ValueError(f"version is {version!r}; the versions are {' and '.join(REMOTES)}")
+        raise ParameterError("version", version, f"choose from: {', '.join(REMOTES)}")
     return read_comparisons(REMOTES[version].path(), self_pairs="drop", numbering="names")
 
 

@@ -4,7 +4,7 @@ from typing import Protocol, TypeVar
 
 __all__ = ["SEVERAL", "Processes", "SingleProcess"]
 
-SEVERAL = "several processes"  # ends the kind of a device that several processes share; checkpoints store it
+SEVERAL = "several processes"  # suffix of the kind of a device that several processes share; checkpoints store it
 
 T = TypeVar("T")
 
@@ -30,7 +30,7 @@ class Processes(Protocol):
         """Return the values of all processes, in the order of their ranks."""
 
     def agree_to_stop(self, reason: str | None) -> str | None:
-        """Return the common reason to stop, or None to continue; every process passes its own opinion."""
+        """Return the common reason to stop, or None to continue; every process passes its own reason."""
 
 
 class SingleProcess:

@@ -197,13 +197,13 @@ class Device(Protocol):
         """Return the objective of these comparisons, to be used in a ``with`` statement."""
 
     def for_all_losses(self) -> "Device":
-        """Return the same device for fits with one loss after another."""
+        """Return the same device, set up to fit several losses one after another."""
 
     def local(self) -> "Device":
         """Return the device that this process uses on its own."""
 
     def one_thread(self) -> "Device":
-        """Return the same device for one of several fits that run at once."""
+        """Return the same device restricted to one thread, for fits that run in parallel."""
 
 
 # ---- capabilities ----------------------------------------------------------------------------------------------------

@@ -97,7 +97,7 @@ class Visits:
 
     pieces: tuple[ShuffledPass | UniformDraws, ...]
     weight_seed: int | None = None
-    first: int = 0  # index of the first random position that weights are drawn by
+    first: int = 0  # index of the first random offset, see `weight_offsets`
 
     def __len__(self) -> int:
         return sum(piece.size for piece in self.pieces)
@@ -137,16 +137,21 @@ class Visits:
         """
         # Rounding may leave the last sum below the number of terms.
         last = int(np.searchsorted(cumulative_weights, cumulative_weights[-1]))
-        places = order + self.places_by_weight(len(order))
+        places = order + self.weight_offsets(len(order))
         return np.minimum(np.searchsorted(cumulative_weights, places, side="right"), last)
 
-    def places_by_weight(self, size: int | None = None) -> NDArray[np.float64]:
-        """Return the random offsets in [0, 1) that weights are drawn by; by default one for each visit."""
+    def weight_offsets(self, size: int | None = None) -> NDArray[np.float64]:
+        """Return random offsets in [0, 1), by which terms are drawn in proportion to their weights; one per visit."""
+        return _uniform(self.required_weight_seed, self.first, len(self) if size is None else size)
+
+    @property
+    def required_weight_seed(self) -> int:
+        """The weight seed; an error is raised if there is none."""
         if self.weight_seed is None:
             raise ValueError(
                 "these visits were drawn for terms of equal weight; draw them for an objective with weights"
             )
-        return _uniform(self.weight_seed, self.first, len(self) if size is None else size)
+        return self.weight_seed
 
 
 def _uniform(seed: int, first: int, size: int) -> NDArray[np.float64]:

@@ -5,6 +5,8 @@ Solvers do not use them: see :mod:`closerthan.objective.protocol`.
 
 from typing import Any, Generic, Protocol
 
+import numpy as np
+
 from closerthan.arrays import Array
 from closerthan.comparisons import Comparisons
 from closerthan.losses import Loss
@@ -23,7 +25,15 @@ from closerthan.objective.protocol import (
 from closerthan.objective.streaming.blocks import Block
 from closerthan.objective.visits import Order, Visits
 
-__all__ = ["BlockObjective", "GradientSum", "LocalDevice", "PartObjective", "WalkWrapper", "WrappedWalk"]
+__all__ = [
+    "BlockObjective",
+    "GradientSum",
+    "LocalDevice",
+    "PartObjective",
+    "WalkWrapper",
+    "WrappedWalk",
+    "compile_walk",
+]
 
 
 class WrappedWalk(PolyakWalk[M], Protocol[M]):
@@ -65,6 +75,13 @@ class PartObjective(Objective[M], WithPolyakWalk[M], WithGramGradient, Protocol[
         """Return the indices that visits stand for if all weights are equal."""
 
 
+def compile_walk(objective: PartObjective[Any], n_objects: int, n_dims: int) -> None:
+    """Compile the methods of a Polyak walk that only wrappers call, by moving along no terms."""
+    walk = objective.polyak_walk(np.zeros((n_objects, n_dims)), StepSchedule(0.1, 1.0, 4.0), 1)
+    walk.advance_age(1)
+    walk.move(Visits((), 0))
+
+
 class LocalDevice(Device, Protocol):
     """A device whose objectives DistributedObjective can wrap."""
 
@@ -74,7 +91,7 @@ class LocalDevice(Device, Protocol):
         """Return the objective of these comparisons."""
 
     def for_all_losses(self) -> "LocalDevice":
-        """Return the same device for fits with one loss after another."""
+        """Return the same device, set up to fit several losses one after another."""
 
 
 class GradientSum(Protocol):

@@ -18,17 +18,17 @@ def is_at_chance(start: Point[Map]) -> bool:
     return start.error > NO_BETTER_THAN_CHANCE
 
 
-def widened(start: Array, n_wide: int, rng: np.random.Generator) -> Array:
-    """Return a random start with ``n_wide`` dimensions; the extra ones are drawn with the same spread as its own."""
+def widen(start: Array, n_wide: int, rng: np.random.Generator) -> Array:
+    """Add random dimensions to a start until it has ``n_wide``; they have the same spread as its own dimensions."""
     n_rows, n_dims = start.shape
     wide = np.empty((n_rows, n_wide))
     with np.errstate(over="ignore", invalid="ignore"):  # the solver undoes epochs whose objective is not finite
         centre, squares = start.mean(axis=0), 0.0
-        for some in blocks(n_rows):
-            centred = start[some] - centre
-            wide[some, :n_dims] = centred
+        for block in blocks(n_rows):
+            centred = start[block] - centre
+            wide[block, :n_dims] = centred
             squares += inner(centred, centred)
         spread = np.sqrt(squares / start.size)
-        for some in blocks(n_rows):
-            wide[some, n_dims:] = spread * rng.standard_normal((some.stop - some.start, wide.shape[1] - n_dims))
+        for block in blocks(n_rows):
+            wide[block, n_dims:] = spread * rng.standard_normal((block.stop - block.start, n_wide - n_dims))
     return wide

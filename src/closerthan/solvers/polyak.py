@@ -146,7 +146,7 @@ class Polyak(Solver):
         schedule = StepSchedule(self.share, self.reach * n_objects, self.lateness)
         trust = max(0.0, 1.0 - self.enough * start.size / n_terms)
         n_wide = objective.padded_width(n_dims + 1)
-        wide_until = (self.extra_dimensions or 0.0) * n_objects * n_wide  # comparisons
+        wide_until = (self.extra_dimensions or 0.0) * n_objects * n_wide  # in comparisons
 
         collapsed = objective.collapsed_objective
         if not math.isfinite(collapsed):
@@ -156,7 +156,7 @@ class Polyak(Solver):
         first = start
         if wide:
             few_answers = wide_until > self.passes * n_terms and n_wide > 2 * n_dims
-            first = extra_dimensions.widened((self.small_start if few_answers else 1.0) * start, n_wide, rng)
+            first = extra_dimensions.widen((self.small_start if few_answers else 1.0) * start, n_wide, rng)
         walk = objective.polyak_walk(first, schedule, length, state)
         stop = monitor(now)
         while not stop:

@@ -19,8 +19,8 @@ from closerthan.objective.protocol import Point
 
 __all__ = ["BarzilaiBorwein", "Constant", "Decay", "StabilizedBB", "StepRule"]
 
-FIRST_STEP = 0.5  # times n: total step size of the first epoch
-EPSILON = 0.1  # over n: curvature of one object's row below which steps no longer grow
+FIRST_STEP = 0.5  # total step size of the first epoch, divided by the number of objects n
+EPSILON = 0.1  # n times the curvature of one object's row below which steps no longer grow
 LONGEST = 0.25  # largest step along a single comparison, however small the estimated curvature is
 
 

@@ -114,7 +114,7 @@ def find_layout(
     ('triplet', {'anchor': (0,), 'near': (1,), 'far': (2,)})
     """
     if kind is not None and kind not in KINDS:
-        raise ValueError(f"unknown kind {kind!r}; choose one of: {', '.join(KINDS)}")
+        raise ValueError(f"unknown kind {kind!r}; choose from: {', '.join(KINDS)}")
     explicit = {role: _locate(table, role, choice) for role, choice in (columns or {}).items()}
     unnamed = [position for position, name in enumerate(table.names) if name is None]
     required = {role for role, places in explicit.items() if places and role not in EXTRAS}
@@ -277,7 +277,7 @@ def _left_right_choice(table: Table, by_role: Mapping[str, tuple[int, ...]]) -> 
 def _locate(table: Table, role: str, choice: str | int | Sequence[str | int] | None) -> tuple[int, ...]:
     """Return the positions of the columns that the user chose for a role."""
     if role not in ALIASES and role not in NUMBERED:
-        raise ValueError(f"columns has the role {role!r}; choose one of: {', '.join((*ALIASES, *NUMBERED))}")
+        raise ValueError(f"columns has the role {role!r}; choose from: {', '.join((*ALIASES, *NUMBERED))}")
     if choice is None:
         return ()
     columns: Iterable[str | int] = [choice] if isinstance(choice, str | int) else choice

@@ -70,7 +70,7 @@ def number_objects(
     ('apple', 'fig', 'pear')
     """  # noqa: E501
     if numbering is not None and numbering not in NUMBERINGS:
-        raise ValueError(f"unknown numbering {numbering!r}; choose one of: {', '.join(NUMBERINGS)}")
+        raise ValueError(f"unknown numbering {numbering!r}; choose from: {', '.join(NUMBERINGS)}")
     names = None if names is None else [str(name) for name in names]
     reason = "as requested"
     if numbering is None:

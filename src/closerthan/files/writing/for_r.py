@@ -44,7 +44,7 @@ def write_for(program: str, comparisons: Comparisons, path: str | Path) -> list[
     <BLANKLINE>
     """
     if program not in PROGRAMS:
-        raise ValueError(f"unknown program {program!r}; choose one of: {', '.join(PROGRAMS)}")
+        raise ValueError(f"unknown program {program!r}; choose from: {', '.join(PROGRAMS)}")
     path = Path(path)
     if path.suffix.lower() != ".csv":
         raise ValueError(f"{path}: for {program}, comparisons are written as .csv")

@@ -111,7 +111,7 @@ class CPU:
         )
 
     def for_all_losses(self) -> "CPU":
-        """Return the same device with one kernel for all losses, which is compiled sooner than one for each."""
+        """Return the same device with one kernel for all losses, which compiles faster than one for each."""
         return replace(self, share_kernels=True)
 
     def local(self) -> "CPU":
@@ -200,16 +200,16 @@ class CPUObjective(Objective):
         if compiling.is_built_in(self.loss):
             self.collapsed_objective = float(self.loss.value(0.0, 0.0))
         else:
-            # The loss is compiled now, so that one that cannot be compiled is an error here. If it is undefined where
-            # all objects coincide, compiled code returns NaN, while Python would raise an error.
+            # The loss is compiled now, so that a loss that cannot be compiled raises an error here. If it is undefined
+            # where all objects coincide, compiled code returns NaN, while Python would raise an error.
             total = np.empty(1)
             self._compile(
                 "value", lambda tiny: sums.loss_sums(self.shared_argument, *tiny, _tiny_map(1), _ONE_SCALE, total)
             )
             sums.loss_sums(self.shared_argument, *self._tiny, _tiny_map(1), _ONE_SCALE, total)
             self.collapsed_objective = float(total[0])
-        # Number of Polyak steps that are computed from the same map: few if there are few objects, which would
-        # otherwise move several times; else half a block or a whole one, since losses are evaluated in whole vectors.
+        # Number of Polyak steps that are computed from the same map. With few objects it is small, since each object
+        # would otherwise move several times; else it is half a block or a block, as losses are evaluated in vectors.
         quarter = max(comparisons.n_objects // 4, 1)
         self.steps_at_once = quarter if quarter < 4 else BLOCK // 2 if quarter <= BLOCK // 2 else BLOCK
         worth_sharing = self.n_terms >= 2 * least_part
@@ -305,7 +305,7 @@ class CPUObjective(Objective):
         indices = self.unweighted(visits)
         if self.weighted:
             last, first_terms = self._guide_table
-            offsets = visits.places_by_weight()
+            offsets = visits.weight_offsets()
             order.fill_order_by_weight(self._cumulative_weights, last, first_terms, offsets, indices)
         return indices
 
@@ -462,7 +462,7 @@ class CPUObjective(Objective):
         ]
 
     def _cut(self, n_rows: int, least_part: int) -> list[tuple[int, int]]:
-        """Cut rows into 1, 2, 4, 8 or 16 equal parts, each large enough to justify an array of its own to sum in."""
+        """Cut rows into 1, 2, 4, 8 or 16 equal parts, each large enough to justify a separate array for its sum."""
         least_part = max(least_part, self.comparisons.n_objects)
         n_parts = min(2 ** int(math.log2(max(n_rows / least_part, 1))), MOST_PARTS)
         places = [n_rows * part // n_parts for part in range(n_parts + 1)]

@@ -182,7 +182,7 @@ class AveragedWalk:
         self.distance *= scale * scale
 
     def project(self, n_dims: int) -> None:
-        # Like principal_axes, but without BLAS, whose threads would occupy the cores of the fit, and for any map.
+        # Like principal_axes, but without BLAS, whose threads would occupy cores, and also for maps with infinities.
         n_objects, n_wide = self.mean.shape
         centre = self.mean.mean(axis=0)
         covariance = np.zeros((n_wide, n_wide))

@@ -154,7 +154,7 @@ class Heartbeat:
         self._store = store
         self._stopped = threading.Event()
         self._beats = 0
-        self._last_beats: dict[int, tuple[bytes, float]] = {}  # of other processes, and when they were first read
+        self._last_beats: dict[int, tuple[bytes, float]] = {}  # last heartbeat of each rank, and when it was read
 
     def start(self) -> None:
         """Send and check heartbeats in the background until stopped."""

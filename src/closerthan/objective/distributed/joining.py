@@ -26,7 +26,7 @@ def processes(device: str = "cpu", n_threads: int | None = None) -> Iterator[Dev
     ``names``, and all of them get the same map. They disconnect at the end of the ``with`` block. A script that was
     started without a launcher is a single process and gets the plain device.
 
-    If the block ends by an exception, this process does not wait for the others, which end with an error as well.
+    If the block ends with an exception, this process does not wait for the others, which end with an error as well.
 
     Parameters
     ----------

@@ -8,7 +8,7 @@ __all__ = ["Launch"]
 
 
 class Launch(NamedTuple):
-    """Rank, number and meeting point of processes that were started together."""
+    """The rank of this process, the number of processes, and the address at which they connect."""
 
     rank: int
     n: int
@@ -18,7 +18,7 @@ class Launch(NamedTuple):
 
     @classmethod
     def of(cls, environment: Mapping[str, Any]) -> "Launch | None":
-        """Read the variables that torchrun or Slurm's srun set; None for a process on its own.
+        """Read the variables that torchrun or Slurm's srun set; None for a process without a launcher.
 
         A single process of torchrun counts as a launch too, so that it can resume the checkpoint of several.
 

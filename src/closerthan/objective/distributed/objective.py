@@ -26,7 +26,7 @@ from closerthan.objective.processes import SEVERAL
 from closerthan.objective.protocol import Capability, M, Objective, Point, State, StepSchedule
 from closerthan.objective.scales import best_scale
 from closerthan.objective.visits import Order, Visits
-from closerthan.objective.wrapped import LocalDevice, PartObjective, WalkWrapper, WrappedWalk
+from closerthan.objective.wrapped import LocalDevice, PartObjective, WalkWrapper, WrappedWalk, compile_walk
 
 __all__ = ["Distributed", "DistributedObjective", "SharedWalk"]
 
@@ -196,9 +196,7 @@ class DistributedObjective(Objective[M], Generic[M]):
     def prepare(self, needs: frozenset[Capability], n_dims: int) -> None:
         self.inner.prepare(needs, n_dims)
         if "Polyak walk" in needs:
-            walk = self.inner.polyak_walk(np.zeros((self.n_objects, n_dims)), StepSchedule(0.1, 1.0, 4.0), 1)
-            walk.advance_age(1)
-            walk.move(Visits((), 0))
+            compile_walk(self.inner, self.n_objects, n_dims)
         self.group.all_gather(None)  # the clock starts when all processes are ready
 
 

@@ -60,7 +60,7 @@ class Part:
         """Return positions among all comparisons: indices or, with weights, positions in the cumulative weights."""
         if self.weights is None:
             return order
-        return order + visits.places_by_weight(len(order))
+        return order + visits.weight_offsets(len(order))
 
     def own(self, positions: Order | Array) -> Order:
         """Return the positions that belong to this process, as indices of its own comparisons."""

@@ -54,7 +54,7 @@ def _empty(source: Source, n_rows: int, where: torch.device | str, *, pinned: bo
 
 
 class _Staging:
-    """Pinned memory that rows are read into, and copied to the device from."""
+    """A pinned buffer through which rows are copied to the device."""
 
     def __init__(self, source: Source, n_rows: int, where: torch.device) -> None:
         self._source = source
@@ -138,7 +138,7 @@ class DeviceReader(BlockReader):
 
 
 def _pinned(source: Source) -> Block | None:
-    """Pin rows and weights in place; return None if they are in a file, change on reading, or cannot be pinned."""
+    """Pin rows and weights in place; return None if they are in a file, have skipped rows, or cannot be pinned."""
     if isinstance(source.rows, FileRows) or source.skipped is not None:
         return None
     if source.weights is not None and FileRows.of(source.weights) is not None:

@@ -165,7 +165,7 @@ def gradient(
     tl.store(rights + program, tl.sum(tl.where(near < far, weight, 0.0), axis=0))
 
 
-# Integers are passed as 64-bit numbers, and not specialised, so that values of 1 or multiples of 16 compile nothing.
+# Integers are 64-bit and not specialised, so that values of 1 or multiples of 16 trigger no further compilation.
 @triton.jit(do_not_specialize=["first", "n_terms", "n_runs", "length", "neighbours", "n_in_runs"])
 def polyak_steps(
     rows, x, first: tl.int64, n_terms: tl.int64, order, runs, n_runs: tl.int64, length: tl.int64, neighbours: tl.int64,

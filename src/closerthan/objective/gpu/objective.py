@@ -33,7 +33,7 @@ from closerthan.objective.visits import SIDE_BY_SIDE, ShuffledPass, UniformDraws
 __all__ = ["GPU", "GPUObjective"]
 
 TILE = 1024  # coordinates that a Triton program handles at a time
-WIDE = 64  # row width from which on the 128 threads of a program cannot hold one comparison each
+WIDE = 64  # row width from which the 128 threads of a program can no longer hold one comparison each
 WEIGHT_BYTES = 16  # additional memory on the card for each comparison with a weight
 ROUNDS = 32  # blocks of comparisons that a program sums
 SUMS = 1024  # locations that programs add distances to; with a single one they would wait for each other
@@ -365,12 +365,8 @@ class GPUObjective(Objective[DeviceMap]):
         order = self._unweighted(visits)
         if self.answers.weights is None:
             return order
-        if visits.weight_seed is None:
-            raise ValueError(
-                "these visits were drawn for terms of equal weight; draw them for an objective with weights"
-            )
         sums = self._cumulative_weights
-        draws = self._uniform(visits.weight_seed + visits.first, len(order))
+        draws = self._uniform(visits.required_weight_seed + visits.first, len(order))
         last = int(torch.searchsorted(sums, sums[-1:]))
         return torch.searchsorted(sums, order + draws, right=True).clamp(max=last)
 
@@ -387,7 +383,7 @@ class GPUObjective(Objective[DeviceMap]):
         return indices
 
     def _expand_piece(self, piece: ShuffledPass | UniformDraws) -> torch.Tensor:
-        """Return the same indices as ``piece.indices()``; uniform draws are other random numbers."""
+        """Return the same indices as ``piece.indices()``, except that uniform draws use PyTorch's generator."""
         if isinstance(piece, UniformDraws):
             draws = self._uniform(piece.seed + piece.first, piece.size)
             return (draws * piece.n_terms).long().clamp(max=piece.n_terms - 1)
@@ -627,5 +623,5 @@ def _block(stride: int, *, one_per_thread: bool = False) -> tuple[int, int]:
 
 
 def _or_placeholder(tensor: torch.Tensor | None, other: torch.Tensor) -> torch.Tensor:
-    """Return a placeholder where there is no tensor: kernels need an argument even if they do not read it."""
+    """Return the tensor or, if it is None, a placeholder: kernels need an argument even if they do not read it."""
     return other if tensor is None else tensor

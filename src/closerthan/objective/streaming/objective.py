@@ -24,7 +24,7 @@ from closerthan.objective.protocol import (
 from closerthan.objective.scales import best_scale
 from closerthan.objective.streaming.blocks import BlockReader, Blocks
 from closerthan.objective.visits import Order, Visits
-from closerthan.objective.wrapped import BlockObjective, WalkWrapper, WrappedWalk
+from closerthan.objective.wrapped import BlockObjective, WalkWrapper, WrappedWalk, compile_walk
 
 __all__ = ["StreamedObjective"]
 
@@ -133,9 +133,7 @@ class StreamedObjective(Objective[M], Generic[M]):
         self.use_block(0, None)
         self.inner.prepare(needs, n_dims)
         if "Polyak walk" in needs:
-            walk = self.inner.polyak_walk(np.zeros((self.inner.n_objects, n_dims)), StepSchedule(0.1, 1.0, 4.0), 1)
-            walk.advance_age(1)
-            walk.move(Visits((), 0))
+            compile_walk(self.inner, self.inner.n_objects, n_dims)
 
     # ---- for several processes, each of which has blocks -------------------------------------------------------------
 
