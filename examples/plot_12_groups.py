@@ -31,7 +31,9 @@ halves = [answers.split(0.5, np.random.default_rng(seed))[0] for seed in range(2
 maps = [ct.embed(half, loss="soe", seed=0).embedding for half in halves]
 on_map = ct.cluster(result, maps=maps)
 rome, milan = (answers.names.index(name) for name in ("Rome", "Milan"))
-print(f"Rome and Milan share a group on {on_map.together[rome, milan]:.0%} of the maps")
+print(
+    f"Rome and Milan share a group on {on_map.co_membership[rome, milan]:.0%} of the maps"
+)
 print(on_map.advice)
 
 # %%

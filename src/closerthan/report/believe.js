@@ -172,7 +172,7 @@ const Believe = (() => {
           findings.hasPairs
             ? `Lines join objects that are probably among the ${near} nearest neighbours of each other; stronger ` +
                 "lines are more probable. Ignore the faint ones."
-            : "There are too many objects to count all neighbours; ask closerthan.Replicates for those of one object.",
+            : "There are too many objects to list all neighbours; use closerthan.Replicates for those of one object.",
         ),
       );
       const names = make("p", null, { className: "unsettled" });
@@ -202,7 +202,7 @@ const Believe = (() => {
             lines: [
               {
                 name: "held out",
-                x: calibration.map(({ said }) => said),
+                x: calibration.map(({ predicted }) => predicted),
                 values: calibration.map(({ right }) => right),
                 bars: calibration.map(({ low, high }) => [low, high]),
                 colour: inks[0],

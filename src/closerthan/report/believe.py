@@ -76,7 +76,7 @@ def _replicates(findings: Findings, replicates: Replicates, rotation: NDArray[np
             "near": packed(np.array([pair.near for pair in pairs])),
         },
         "calibration": [
-            {"said": tenth.predicted, "right": tenth.right, "number": tenth.number}
+            {"predicted": tenth.predicted, "right": tenth.right, "number": tenth.number}
             | error_interval(tenth.right, tenth.effective_number)._asdict()
             for tenth in (() if calibration is None else calibration.tenths)
         ],

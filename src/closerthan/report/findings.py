@@ -25,7 +25,7 @@ __all__ = ["Findings", "FindingsRequest", "Neighbour", "trust_in_decided", "verd
 
 NEAR = 3  # nearest objects that count as neighbours
 # Results of ``python -m benchmarks.trust worlds`` on simulated studies; a test compares them with the page it writes.
-ELLIPSES_HELD = "69 % to 97 %"  # fraction of true places inside the 95 % ellipse
+ELLIPSES_HELD = "69 % to 97 %"  # fraction of true positions inside the 95 % ellipse
 DECIDED_WRONG = "0.2 % to 1.3 %"  # fraction of decided triplets that are wrong
 INTERRUPTED = "it was interrupted"
 LEAST = 0.05  # smallest probability of a neighbour that is listed
@@ -35,7 +35,7 @@ FITS = {"people": 40, "groups": 50, "enough": 70}  # approximate duration of eac
 ENOUGH = {
     "chance": "no better than chance",
     "more": "no, more would help",
-    "unsettled": "enough to predict answers, but not to interpret all places",
+    "unsettled": "enough to predict answers, but not to interpret all positions",
     "enough": "yes",
 }
 """Verdicts of a learning curve, in words."""
@@ -156,7 +156,7 @@ class Findings:
             if any(fact.note == INTERRUPTED for fact in left_out) or _is_interrupted(parts["people"]):
                 return
             if seconds > request.most_seconds:
-                why = f"it would take about {seconds / 60:,.0f} minutes; closerthan {COMMANDS[name]} does it"
+                why = f"it would take about {seconds / 60:,.0f} minutes; run closerthan {COMMANDS[name]} for it"
                 left_out.append(Fact(title, "left out", why))
                 return
             arguments |= {"result": result, "time_limit": plan.budget.seconds_left, **run}
@@ -212,7 +212,7 @@ class Findings:
         return self.replicates
 
     def ellipses(self, level: float = 0.95) -> Ellipses:
-        """Return ellipses that may contain the true place of each object, relative to the others."""
+        """Return ellipses that may contain the true position of each object, relative to the others."""
         return self._replicates.ellipses(level)
 
     @cached_property
@@ -293,7 +293,7 @@ class Findings:
         from closerthan.plotting import calibration_figure, ellipses_figure, neighbours_figure
 
         shape = "intervals" if replicates.result.embedding.shape[1] == 1 else "ellipses"
-        title = f"Possible places of the objects: do not distinguish objects in each other's {shape}"
+        title = f"Possible positions of the objects: do not distinguish objects in each other's {shape}"
         figures = {"ellipses.png": ellipses_figure(replicates, title=title)}
         if len(self.names) <= MOST_LISTED:
             title = "Probable neighbours: the thicker the line, the more probable"

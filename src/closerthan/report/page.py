@@ -37,7 +37,7 @@ _COMMENT = re.compile(r"^[ \t]*(?://[^\n]*|/\*\*(?:(?!\*/).)*\*/)\n", re.MULTILI
 
 @checked
 def write_report(
-    result: Result, comparisons: Comparisons | ArrayLike, path: str | Path, **options: Unpack[ReportOptions]
+    result: Result, answers: Comparisons | ArrayLike, path: str | Path, **options: Unpack[ReportOptions]
 ) -> None:
     """Write an interactive page about a fit: one HTML file that works offline.
 
@@ -49,7 +49,7 @@ def write_report(
     ----------
     result
         A result of :func:`closerthan.embed`.
-    comparisons
+    answers
         The answers that the map was fitted to.
     path
         File to write; an existing file is replaced.
@@ -82,21 +82,24 @@ def write_report(
     ...     "<title>21 cities</title>" in path.read_text(encoding="utf-8")
     True
     """
-    answers = Comparisons.of(comparisons)
+    comparisons = Comparisons.of(answers)
     n_objects = len(result.embedding)
-    if answers.n_objects > n_objects:
-        raise ValueError(f"the comparisons are about {answers.n_objects} objects, but the map has {n_objects}")
+    if comparisons.n_objects > n_objects:
+        raise ValueError(
+            f"the answers are about {comparisons.n_objects} objects, but the map has {n_objects}; pass the answers "
+            "that the map was fitted to"
+        )
     parts = ReportParts.of(options, n_objects)
-    for part in (answers, parts.test):
+    for part in (comparisons, parts.test):
         check_about(result, part)
-    lines = facts(result, answers, parts.test) if parts.facts is None else parts.facts
-    methods = methods_paragraph(result, answers, lines, test=parts.test, findings=parts.findings)
-    if not answers.cheap_to_enumerate:
-        answers = answers.in_memory(MOST_SHOWN, np.random.default_rng(0))
-    page = content(result, answers, parts) | {"methods": methods}
+    lines = facts(result, comparisons, parts.test) if parts.facts is None else parts.facts
+    methods = methods_paragraph(result, comparisons, lines, test=parts.test, findings=parts.findings)
+    if not comparisons.cheap_to_enumerate:
+        comparisons = comparisons.in_memory(MOST_SHOWN, np.random.default_rng(0))
+    page = content(result, comparisons, parts) | {"methods": methods}
     if parts.findings is not None:
         lines = _with_findings(lines, parts.findings, were_passed=parts.facts is not None)
-    lines = [*lines, _most_central(answers, result.names)]
+    lines = [*lines, _most_central(comparisons, result.names)]
     page["facts"] = [fact._asdict() for fact in lines]
     text = _assembled(parts.title, embeddable(page))
     with whole_file(path) as file:

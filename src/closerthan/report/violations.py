@@ -22,12 +22,12 @@ class Violation(NamedTuple):
     lines: tuple[int, ...] = ()  # lines of the file that contain it; empty if they are unknown
 
 
-def most_violated(comparisons: Comparisons | ArrayLike, embedding: ArrayLike, most: int = 100) -> list[Violation]:
+def most_violated(answers: Comparisons | ArrayLike, embedding: ArrayLike, most: int = 100) -> list[Violation]:
     """Return the answers whose near pair is farther apart on the map than their far pair, the worst first.
 
     Parameters
     ----------
-    comparisons, embedding
+    answers, embedding
         The answers and the map.
     most
         Largest number of answers to return; repeated answers count once.
@@ -37,13 +37,13 @@ def most_violated(comparisons: Comparisons | ArrayLike, embedding: ArrayLike, mo
     >>> most_violated([[0, 1, 2], [0, 2, 1], [0, 2, 1]], [[0.0], [1.0], [3.0]])
     [Violation(objects=(0, 2, 1), near=3.0, far=1.0, times=2, people=(), lines=())]
     """
-    answers = Comparisons.of(comparisons)
-    near, far = distances(answers, embedding)
+    comparisons = Comparisons.of(answers)
+    near, far = distances(comparisons, embedding)
     excess = near - far
     wrong = np.flatnonzero(excess >= 0)
     if not len(wrong):
         return []
-    question, way = pair_questions(answers)
+    question, way = pair_questions(comparisons)
     same_answer = 2 * question + way
     n_candidates = most
     while True:
@@ -60,11 +60,11 @@ def most_violated(comparisons: Comparisons | ArrayLike, embedding: ArrayLike, mo
     order = np.argsort(-excess[first_rows], kind="stable")[:most]
     return [
         Violation(
-            tuple(answers.rows[first_rows[at]].tolist()),
+            tuple(comparisons.rows[first_rows[at]].tolist()),
             float(near[first_rows[at]]),
             float(far[first_rows[at]]),
             int(times[at]),
-            *_sources(answers, candidates[which.reshape(-1) == at]),
+            *_sources(comparisons, candidates[which.reshape(-1) == at]),
         )
         for at in order
     ]

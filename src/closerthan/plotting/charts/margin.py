@@ -15,9 +15,7 @@ __all__ = ["margin_figure"]
 
 
 @checked
-def margin_figure(
-    comparisons: Comparisons | ArrayLike, result: Any, *, title: str | None = None, ax: Any = None
-) -> Any:
+def margin_figure(answers: Comparisons | ArrayLike, result: Any, *, title: str | None = None, ax: Any = None) -> Any:
     """Draw the fraction of comparisons that agree with the map against the margin, the difference of the two distances.
 
     Comparisons whose two distances are nearly equal on the map are close calls: about half of them agree with it. If
@@ -26,8 +24,8 @@ def margin_figure(
 
     Parameters
     ----------
-    comparisons
-        The answers.
+    answers
+        The answers, as in :func:`closerthan.embed`.
     result
         A result of :func:`closerthan.embed`, or (n_objects, n_dims) coordinates.
     title
@@ -43,14 +41,14 @@ def margin_figure(
     >>> figure.axes[0].get_ylabel()
     'fraction that agrees with the map'
     """
-    answers, embedding = Comparisons.of(comparisons), named_map(result).embedding
-    near, far = distances(answers, embedding)
+    comparisons, embedding = Comparisons.of(answers), named_map(result).embedding
+    near, far = distances(comparisons, embedding)
     size = np.abs(far - near)
     order = np.argsort(size, kind="stable")
-    n_bins = int(np.clip(len(answers) // 40, 1, 20))
+    n_bins = int(np.clip(len(comparisons) // 40, 1, 20))
     centres, fractions, lows, highs = [], [], [], []
     for rows in np.array_split(order, n_bins):
-        part = answers.take(rows)
+        part = comparisons.take(rows)
         weights = np.ones(len(rows)) if part.weights is None else part.weights
         if not weights.sum() > 0:
             continue
@@ -67,7 +65,7 @@ def margin_figure(
     chance = ax.axhline(0.5, color=GREY, linestyle=":", linewidth=0.9)
     ax.set_ylim(min(0.0 if min(fractions) < 0.4 else 0.4, 0.4), 1.02)
     ax.set_xlim(left=0)
-    text = f"{len(answers):,} comparisons in {len(fractions)} equal bins"
+    text = f"{len(comparisons):,} comparisons in {len(fractions)} equal bins"
     legend(ax, [curve, chance], [text, "chance"], loc="lower right")
     x_title = "margin on the map (difference of the two distances)"
     tidy(ax, title=title, x=x_title, y="fraction that agrees with the map")

@@ -19,7 +19,7 @@ MOST_BARS = 40  # objects: with more, only the worst are drawn as bars
 
 @checked
 def object_error_figure(
-    comparisons: Comparisons | ArrayLike,
+    answers: Comparisons | ArrayLike,
     result: Any,
     names: Sequence[str] | None = None,
     *,
@@ -34,12 +34,12 @@ def object_error_figure(
 
     Parameters
     ----------
-    comparisons
-        The answers.
+    answers
+        The answers, as in :func:`closerthan.embed`.
     result
         A result of :func:`closerthan.embed`, or (n_objects, n_dims) coordinates.
     names
-        Names of the objects; by default those of the result, or of the comparisons.
+        Names of the objects; by default those of the result, or of the answers.
     title
         Title of the figure.
     ax
@@ -53,14 +53,14 @@ def object_error_figure(
     >>> len(figure.axes[0].get_yticklabels())
     21
     """
-    answers = Comparisons.of(comparisons)
+    comparisons = Comparisons.of(answers)
     embedding, map_names = named_map(result, names)
-    errors = object_errors(answers, embedding)
-    all_names = names_of(map_names or answers.names, len(errors))
+    errors = object_errors(comparisons, embedding)
+    all_names = names_of(map_names or comparisons.names, len(errors))
     measured = np.flatnonzero(np.isfinite(errors))
     ranked = measured[np.argsort(-errors[measured], kind="stable")]
     worst = ranked if len(ranked) <= MOST_BARS else ranked[:30]
-    overall = triplet_error(answers, embedding)
+    overall = triplet_error(comparisons, embedding)
 
     two_panels = ax is None and len(worst) < len(ranked)
     height = float(np.clip(1.2 + 0.2 * len(worst), 2.5, 9.5))

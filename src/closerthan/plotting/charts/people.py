@@ -11,7 +11,7 @@ from closerthan.plotting.palette import COLOURS, GREY, RAMP
 
 __all__ = ["people_figure", "people_maps_figure", "people_matrix_figure"]
 
-MOST_SHOWN = 40  # people: of more, only the most troubling are drawn
+MOST_SHOWN = 40  # people: of more, only the most conspicuous are drawn
 VERDICT_COLOURS = {
     "reversed": COLOURS[6],
     "careless": COLOURS[1],
@@ -25,7 +25,7 @@ VERDICT_COLOURS = {
 
 @checked
 def people_figure(assessment: Any, *, title: str | None = None, ax: Any = None) -> Any:
-    """Draw the lapse rate of each person, the most troubling first.
+    """Draw the lapse rate of each person, the most conspicuous first.
 
     Parameters
     ----------
@@ -64,9 +64,9 @@ def people_figure(assessment: Any, *, title: str | None = None, ax: Any = None) 
     ax.set_ylim(len(people) - 0.4, -0.6)
     ax.set_xlim(0, 1)
     legend(ax, handles, texts, loc="lower right")
-    default = "People, the most troubling first"
+    default = "People, the most conspicuous first"
     if len(people) < len(assessment.people):
-        default = f"The {len(people)} most troubling of {len(assessment.people):,} people"
+        default = f"The {len(people)} most conspicuous of {len(assessment.people):,} people"
     tidy(
         ax,
         title=title or default,

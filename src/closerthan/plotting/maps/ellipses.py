@@ -1,4 +1,4 @@
-"""Confidence ellipses: a map on which each object has a region that may hold its true place."""
+"""Confidence ellipses: a map on which each object has a region that may contain its true position."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -23,7 +23,7 @@ MOST_INSIDE = 1.0  # mean number of other objects inside an ellipse: with more, 
 def ellipses_figure(
     replicates: Any, *, levels: Sequence[float] = (0.5, 0.95), title: str | None = None, ax: Any = None
 ) -> Any:
-    """Draw a map with an ellipse around each object that shows where its true place may be.
+    """Draw a map with an ellipse around each object that shows where its true position may be.
 
     If the map has more than two dimensions, its two widest principal axes are drawn; if it has one, intervals are
     drawn instead of ellipses. Ellipses that would merge into one blob are omitted, the largest level first, and a note
@@ -34,7 +34,7 @@ def ellipses_figure(
     replicates
         A result of :func:`closerthan.replicate`.
     levels
-        Nominal probabilities that an ellipse contains the true place of its object. For the coverage measured in
+        Nominal probabilities that an ellipse contains the true position of its object. For the coverage measured in
         simulations, see :meth:`closerthan.Replicates.ellipses`.
     title, ax
         As in :func:`map_figure`.
