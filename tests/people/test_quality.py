@@ -492,7 +492,7 @@ def test_the_loss_of_a_given_fit_is_used():
 
 
 def test_settings_of_a_single_fit_are_refused():
-    with pytest.raises(TypeError, match="unknown keyword argument 'checkpoint'"):
+    with pytest.raises(TypeError, match="unexpected keyword argument 'checkpoint'"):
         ct.assess_people(answered(3, 30), checkpoint="x.npz", **QUICK)
 
 
