@@ -391,7 +391,7 @@ class Comparisons:
 
     @checked
     def take(self, selection: NDArray[Any] | Sequence[int] | Sequence[bool] | slice) -> "Comparisons":
-        """Return the comparisons at some row numbers (or by a mask or a slice), of the same objects.
+        """Return some of the comparisons, selected by row numbers, a mask or a slice; the objects stay the same.
 
         Examples
         --------

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from closerthan.arrays import frozen
 from closerthan.checks import ParameterError, distinct, whole
 from closerthan.comparisons.column_names import order_by_name
-from closerthan.comparisons.labels import in_order_of_appearance, sources_of_rows, text_of
+from closerthan.comparisons.labels import number_by_appearance, sources_of_rows, text_of
 from closerthan.comparisons.on_disk import large_file, survey_rows, weight_summary
 from closerthan.comparisons.rows import pairs_of, reversed_rows, same_pair, self_pair
 from closerthan.comparisons.trials import Trials
@@ -89,7 +89,7 @@ def parse(
         rows = np.where((signs < 0)[:, None], reversed_rows(rows), rows)
     if weights is not None and not weights.any():
         raise ValueError("all weights are zero; at least one comparison must count")
-    numbers = None if answers is None else in_order_of_appearance(answers)
+    numbers = None if answers is None else number_by_appearance(answers)
     if numbers is not None and numbers.max(initial=-1) + 1 == len(numbers):  # each row is an answer of its own
         numbers = None
     return {
@@ -102,7 +102,7 @@ def parse(
         "people": frozen(people),
         "person_names": person_names,
         "trials": trials,
-        "blocks": frozen(None if blocks is None else in_order_of_appearance(blocks)),
+        "blocks": frozen(None if blocks is None else number_by_appearance(blocks)),
     }
 
 

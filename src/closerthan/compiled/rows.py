@@ -94,7 +94,7 @@ def _gather_rows(rows: Any, order: Any) -> Any:
 
 @inlined
 def weight_of(weights, q):
-    """Return the weight of comparison ``q``; weights of ``None`` are resolved when the kernel is compiled."""
+    """Return the weight of comparison ``q``; if ``weights`` is None, the compiler replaces the call by 1."""
     if weights is None:
         return 1.0
     return weights[q]
