@@ -26,7 +26,7 @@ from closerthan.compiled.compiling import inlined, prefetch
 from closerthan.compiled.simd import added, summed
 
 AHEAD = 8  # rows are prefetched this number of comparisons ahead
-BLOCK = 16  # comparisons whose losses are evaluated as a block: two or more vectors, and Polyak steps from one map
+BLOCK = 16  # comparisons whose losses are evaluated together, in two or more vectors; see also steps_at_once
 STRETCH = 1024  # comparisons of an order that are copied at a time before they are visited
 
 
