@@ -18,7 +18,7 @@ from closerthan.operating_system import open_to_read, sync, try_lock
 
 __all__ = ["TakenError", "json_text", "whole_csv", "whole_file", "whole_folder", "without_links", "writable_beside"]
 
-DRAFT, OLD = "draft", "old"  # endings of the file being written and of the one being replaced
+DRAFT, OLD = "draft", "old"  # suffixes of a file that is being written and of one that is being replaced
 
 
 class whole_file:  # noqa: N801 - a context manager that is used like a function

@@ -92,7 +92,7 @@ def test_unknown_names_are_an_error_with_advice():
 def test_a_table_with_more_columns_is_an_error_that_refers_to_read_comparisons():
     frame = FRAME.assign(worker=["w2", "w1", "w2"], rt=[900, 800, 700], weight=[1.0, 0.5, 2.0], note="x")
     with pytest.raises(
-        ValueError, match=r"closerthan\.read_comparisons\(table\) knows what to do .*'near', 'far' alone"
+        ValueError, match=r"closerthan\.read_comparisons\(table\), or pass only 'anchor', 'near', 'far'"
     ):
         ct.embed(frame)
     for table in (frame, pyarrow.Table.from_pandas(frame)):

@@ -1,7 +1,7 @@
 """Answers as comparisons of distances: the containers of data and the functions that work on rows."""
 
 from closerthan.comparisons.container import Comparisons
-from closerthan.comparisons.labels import in_order, text_of
+from closerthan.comparisons.labels import sort_names, text_of
 from closerthan.comparisons.on_disk import array_bytes
 from closerthan.comparisons.parsing import most_objects
 from closerthan.comparisons.questions import pair_questions
@@ -15,11 +15,11 @@ __all__ = [
     "Trials",
     "array_bytes",
     "first_mentions",
-    "in_order",
     "most_objects",
     "pair_numbers",
     "pair_questions",
     "pairs_of",
     "reversed_rows",
+    "sort_names",
     "text_of",
 ]

@@ -115,8 +115,9 @@ def find_chains(answers: Comparisons) -> Chains | None:
 def _links(
     rows: NDArray[np.int32], place: NDArray[np.int64], n_objects: int, person: NDArray[np.int32]
 ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """Return two masks of the answers from the second on: those that share half, and all, objects with the one before.
+    """Compare the objects of each answer, from the second on, with those of the answer before.
 
+    Return two masks: the answers that share at least half of their objects, and those that share all of them.
     ``place`` is the position of each row's answer among all answers, and ``person`` the person at each position.
     """
     pairs = np.unique(place[:, None] * n_objects + rows)  # each pair of an answer and one of its objects

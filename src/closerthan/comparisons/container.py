@@ -11,7 +11,7 @@ it and in which block of dependent trials.
 import dataclasses
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Literal
+from typing import Any, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -23,8 +23,7 @@ from closerthan.comparisons.on_disk import array_bytes, count_numbers, survey_ro
 from closerthan.comparisons.parsing import (
     CHUNK,
     MEANING,
-    RowColumns,
-    Rules,
+    ComparisonOptions,
     checked_weights,
     count_objects,
     name_in_message,
@@ -97,20 +96,7 @@ class Comparisons:
     @classmethod
     @checked
     def from_triplets(
-        cls,
-        triplets: ArrayLike,
-        y: ArrayLike | None = None,
-        *,
-        weights: ArrayLike | None = None,
-        n_objects: int | None = None,
-        names: Sequence[str] | None = None,
-        answers: Sequence[Any] | NDArray[Any] | None = None,
-        people: Sequence[Any] | NDArray[Any] | None = None,
-        blocks: Sequence[Any] | NDArray[Any] | None = None,
-        trials: Trials | None = None,
-        ties: Literal["error", "drop"] = "error",
-        self_pairs: Literal["error", "drop"] = "error",
-        unmentioned: Literal["warn", "ignore"] = "warn",
+        cls, triplets: ArrayLike, y: ArrayLike | None = None, **options: Unpack[ComparisonOptions]
     ) -> "Comparisons":
         """Create comparisons from rows (i, j, k), each of which says that i is closer to j than to k.
 
@@ -140,9 +126,11 @@ class Comparisons:
             How each answer was given, such as response times and sides; see
             :class:`~closerthan.comparisons.trials.Trials`.
         ties, self_pairs
-            Whether rows labelled 0, and rows that compare an object with itself, are an error or are dropped.
+            Treatment of rows labelled 0, and of rows that compare an object with itself: "error" (the default) or
+            "drop".
         unmentioned
-            Whether to warn about objects that occur in no row. Pass "ignore" for a test set, where that is normal.
+            Treatment of objects that occur in no row: "warn" (the default) or "ignore", for a test set, where that is
+            normal.
 
         Examples
         --------
@@ -153,26 +141,12 @@ class Comparisons:
         >>> answers.n_answers, answers.n_people
         (2, 2)
         """
-        columns = RowColumns(y, weights, answers, blocks, people, trials)
-        return cls._checked(triplets, 3, n_objects, names, columns, Rules(ties, self_pairs, unmentioned))
+        return cls._parse(triplets, 3, y, options)
 
     @classmethod
     @checked
     def from_quadruplets(
-        cls,
-        quadruplets: ArrayLike,
-        y: ArrayLike | None = None,
-        *,
-        weights: ArrayLike | None = None,
-        n_objects: int | None = None,
-        names: Sequence[str] | None = None,
-        answers: Sequence[Any] | NDArray[Any] | None = None,
-        people: Sequence[Any] | NDArray[Any] | None = None,
-        blocks: Sequence[Any] | NDArray[Any] | None = None,
-        trials: Trials | None = None,
-        ties: Literal["error", "drop"] = "error",
-        self_pairs: Literal["error", "drop"] = "error",
-        unmentioned: Literal["warn", "ignore"] = "warn",
+        cls, quadruplets: ArrayLike, y: ArrayLike | None = None, **options: Unpack[ComparisonOptions]
     ) -> "Comparisons":
         """Create comparisons from rows (i, j, l, k), each of which says that i and j are closer than l and k.
 
@@ -183,19 +157,11 @@ class Comparisons:
         >>> Comparisons.from_quadruplets([[0, 1, 2, 3]], y=[False]).rows.tolist()
         [[2, 3, 0, 1]]
         """
-        columns = RowColumns(y, weights, answers, blocks, people, trials)
-        return cls._checked(quadruplets, 4, n_objects, names, columns, Rules(ties, self_pairs, unmentioned))
+        return cls._parse(quadruplets, 4, y, options)
 
     @classmethod
     @checked
-    def of(
-        cls,
-        data: Any,
-        y: ArrayLike | None = None,
-        *,
-        unmentioned: Literal["warn", "ignore"] = "warn",
-        **options: Any,
-    ) -> "Comparisons":
+    def of(cls, data: Any, y: ArrayLike | None = None, **options: Unpack[ComparisonOptions]) -> "Comparisons":
         """Create comparisons from triplets or quadruplets, according to the number of columns.
 
         An instance of this class is returned unchanged. The options are those of :meth:`from_triplets`.
@@ -206,7 +172,7 @@ class Comparisons:
         Comparisons(1 quadruplet of 4 objects)
         """
         if isinstance(data, Comparisons):
-            if y is not None or any(option is not None for option in options.values()):
+            if y is not None or any(value is not None for name, value in options.items() if name != "unmentioned"):
                 raise ValueError(
                     "labels, weights, names, answers, people, blocks and trials belong to the Comparisons: "
                     "pass them when you create it"
@@ -215,17 +181,12 @@ class Comparisons:
         table = table_of(data)
         if table.shape[1] not in MEANING:
             raise ValueError(f"comparisons have {table.shape[1]} columns; {MEANING[3]} (3 columns), {MEANING[4]} (4)")
-        return (cls.from_triplets if table.shape[1] == 3 else cls.from_quadruplets)(
-            table, y, unmentioned=unmentioned, **options
-        )
+        return (cls.from_triplets if table.shape[1] == 3 else cls.from_quadruplets)(table, y, **options)
 
     @classmethod
-    def _checked(
-        cls, data: Any, n_columns: int, n_objects: int | None, names: Sequence[str] | None, columns: RowColumns,
-        rules: Rules,
-    ) -> "Comparisons":  # fmt: skip
-        comparisons = cls.from_columns(**parse(data, n_columns, n_objects, names, columns, rules))
-        if rules.unmentioned == "warn":
+    def _parse(cls, data: Any, n_columns: int, y: ArrayLike | None, options: ComparisonOptions) -> "Comparisons":
+        comparisons = cls.from_columns(**parse(data, n_columns, y, options))
+        if options.get("unmentioned", "warn") == "warn":
             _warn_about_unmentioned(comparisons)
         return comparisons
 
@@ -391,7 +352,7 @@ class Comparisons:
 
     @checked
     def take(self, selection: NDArray[Any] | Sequence[int] | Sequence[bool] | slice) -> "Comparisons":
-        """Return the comparisons at some row numbers (or by a mask or a slice), of the same objects.
+        """Return some of the comparisons, selected by row numbers, a mask or a slice; the objects stay the same.
 
         Examples
         --------

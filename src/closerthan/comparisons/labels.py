@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["RowSources", "encode", "in_order", "in_order_of_appearance", "sources_of_rows", "text_of"]
+__all__ = ["RowSources", "encode", "number_by_appearance", "sort_names", "sources_of_rows", "text_of"]
 
 PANDAS_MISSING = frozenset({"NAType", "NaTType"})  # missing values of pandas, by type name so as not to import it
 
@@ -29,7 +29,7 @@ def sources_of_rows(answers: Any, blocks: Any, people: Any, n_rows: int) -> RowS
     if people is not None:
         code, labels = encode(people, n_rows, "people", "the person")
         texts = [text_of(label) for label in labels]
-        names = tuple(in_order(set(texts)))
+        names = tuple(sort_names(set(texts)))
         position = {name: number for number, name in enumerate(names)}
         person = np.array([position[text] for text in texts], dtype=np.int32)[code]
 
@@ -81,12 +81,12 @@ def encode(labels: Any, n_rows: int, plural: str, singular: str) -> tuple[NDArra
     return code, list(code_of)
 
 
-def in_order(names: Iterable[str]) -> list[str]:
+def sort_names(names: Iterable[str]) -> list[str]:
     """Sort names: numerically if all of them are whole numbers, otherwise alphabetically.
 
     Examples
     --------
-    >>> in_order(["10", "9"]), in_order(["w10", "w9"])
+    >>> sort_names(["10", "9"]), sort_names(["w10", "w9"])
     (['9', '10'], ['w10', 'w9'])
     """
     numeric = all(name.isdecimal() for name in names if name)
@@ -109,12 +109,12 @@ def text_of(label: Any) -> str:
     return str(int(label)) if isinstance(label, float) and label.is_integer() else str(label)
 
 
-def in_order_of_appearance(labels: NDArray[np.int64]) -> NDArray[np.int32]:
+def number_by_appearance(labels: NDArray[np.int64]) -> NDArray[np.int32]:
     """Number the labels from 0 in the order in which they first occur.
 
     Examples
     --------
-    >>> in_order_of_appearance(np.array([7, 2, 7])).tolist()
+    >>> number_by_appearance(np.array([7, 2, 7])).tolist()
     [0, 1, 0]
     """
     if (labels[1:] >= labels[:-1]).all():

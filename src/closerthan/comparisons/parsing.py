@@ -3,15 +3,15 @@
 import math
 import os
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any, Literal, TypedDict
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from closerthan.arrays import frozen
-from closerthan.checks import ParameterError, distinct, whole
+from closerthan.checks import distinct, whole
 from closerthan.comparisons.column_names import order_by_name
-from closerthan.comparisons.labels import in_order_of_appearance, sources_of_rows, text_of
+from closerthan.comparisons.labels import number_by_appearance, sources_of_rows, text_of
 from closerthan.comparisons.on_disk import large_file, survey_rows, weight_summary
 from closerthan.comparisons.rows import pairs_of, reversed_rows, same_pair, self_pair
 from closerthan.comparisons.trials import Trials
@@ -26,53 +26,38 @@ MEANING = {
 }
 
 
-class RowColumns(NamedTuple):
-    """The arguments of :meth:`Comparisons.from_triplets` that have one value per row."""
+class ComparisonOptions(TypedDict, total=False):
+    """Keyword arguments of the constructors of comparisons; :meth:`Comparisons.from_triplets` explains each."""
 
-    y: ArrayLike | None
     weights: ArrayLike | None
-    answers: Any
-    blocks: Any
-    people: Any
+    n_objects: int | None
+    names: Sequence[str] | None
+    answers: Sequence[Any] | NDArray[Any] | None
+    people: Sequence[Any] | NDArray[Any] | None
+    blocks: Sequence[Any] | NDArray[Any] | None
     trials: Trials | None
+    ties: Literal["error", "drop"]
+    self_pairs: Literal["error", "drop"]
+    unmentioned: Literal["warn", "ignore"]
 
 
-class Rules(NamedTuple):
-    """How to treat ties, self-pairs and objects that occur in no row."""
-
-    ties: str
-    self_pairs: str
-    unmentioned: str
-
-    def check(self) -> None:
-        """Raise an error if a rule is not one of its two choices."""
-        for name, rule, (first, second) in (
-            ("ties", self.ties, ("error", "drop")),
-            ("self_pairs", self.self_pairs, ("error", "drop")),
-            ("unmentioned", self.unmentioned, ("warn", "ignore")),
-        ):
-            if rule not in (first, second):
-                raise ParameterError(name, rule, f'it can be "{first}" or "{second}"')
-
-
-def parse(
-    data: Any, n_columns: int, n_objects: int | None, names: Sequence[str] | None, columns: RowColumns, rules: Rules
-) -> dict[str, Any]:
+def parse(data: Any, n_columns: int, y: ArrayLike | None, options: ComparisonOptions) -> dict[str, Any]:
     """Check the rows and the values that belong to them, and return the attributes of :class:`Comparisons`."""
-    rules.check()
     table = table_of(data)
     if table.shape[1] != n_columns:
         raise ValueError(f"rows have {table.shape[1]} columns, not {n_columns}: {MEANING[n_columns]}")
-    table, names = number_objects(table, names)
+    table, names = number_objects(table, options.get("names"))
     rows = whole_numbers(table)
-    n_objects = count_objects(rows, n_objects, names)
+    n_objects = count_objects(rows, options.get("n_objects"), names)
 
-    signs = checked_labels(columns.y, len(rows))
-    weights = checked_weights(columns.weights, len(rows))
-    answers, blocks, people, person_names = sources_of_rows(columns.answers, columns.blocks, columns.people, len(rows))
-    trials = None if columns.trials is None else columns.trials.of_rows(len(rows))
+    signs = checked_labels(y, len(rows))
+    weights = checked_weights(options.get("weights"), len(rows))
+    labels = (options.get("answers"), options.get("blocks"), options.get("people"))
+    answers, blocks, people, person_names = sources_of_rows(*labels, len(rows))
+    trials = options.get("trials")
+    trials = None if trials is None else trials.of_rows(len(rows))
 
-    keep, dropped = _rows_to_keep(rows, signs, names, rules)
+    keep, dropped = _rows_to_keep(rows, signs, names, options)
     if dropped:
         aligned: list[Any] = [signs, weights, answers, blocks, people, trials]
         signs, weights, answers, blocks, people, trials = (
@@ -89,7 +74,7 @@ def parse(
         rows = np.where((signs < 0)[:, None], reversed_rows(rows), rows)
     if weights is not None and not weights.any():
         raise ValueError("all weights are zero; at least one comparison must count")
-    numbers = None if answers is None else in_order_of_appearance(answers)
+    numbers = None if answers is None else number_by_appearance(answers)
     if numbers is not None and numbers.max(initial=-1) + 1 == len(numbers):  # each row is an answer of its own
         numbers = None
     return {
@@ -102,18 +87,19 @@ def parse(
         "people": frozen(people),
         "person_names": person_names,
         "trials": trials,
-        "blocks": frozen(None if blocks is None else in_order_of_appearance(blocks)),
+        "blocks": frozen(None if blocks is None else number_by_appearance(blocks)),
     }
 
 
 def _rows_to_keep(
-    rows: NDArray[np.int32], signs: NDArray[np.int8] | None, names: Sequence[str] | None, rules: Rules
+    rows: NDArray[np.int32], signs: NDArray[np.int8] | None, names: Sequence[str] | None, options: ComparisonOptions
 ) -> tuple[NDArray[np.int64] | None, dict[str, int]]:
     """Return the numbers of the rows to keep (None: all), and the number of rows dropped by reason."""
     dropped: dict[str, int] = {}
-    keep = np.ones(len(rows), dtype=bool) if "drop" in (rules.ties, rules.self_pairs) else None
+    ties, self_pairs = options.get("ties", "error"), options.get("self_pairs", "error")
+    keep = np.ones(len(rows), dtype=bool) if "drop" in (ties, self_pairs) else None
     if signs is not None and (signs == 0).any():
-        if rules.ties == "error":
+        if ties == "error":
             raise ValueError(
                 f'row {np.argmax(signs == 0)}: y is 0, a tie; remove the row or pass ties="drop" '
                 '(if 0 means "reversed", pass booleans)'
@@ -123,7 +109,7 @@ def _rows_to_keep(
         dropped["ties"] = int((signs == 0).sum())
     row, cells = _first_degenerate(rows, self_pair)
     if row is not None:
-        if rules.self_pairs == "error":
+        if self_pairs == "error":
             repeated = next(int(a) for a, b in pairs_of(cells) if a == b)
             raise ValueError(
                 f"row {row}: object {name_in_message(repeated, names)} is compared with itself; "

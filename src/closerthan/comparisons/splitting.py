@@ -1,4 +1,4 @@
-"""Drawing the groups of comparisons that a split holds out."""
+"""Draw the groups of comparisons that a split holds out."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -7,7 +7,7 @@ __all__ = ["draw_groups", "number_of_units"]
 
 
 def number_of_units(share: float, total: int, by: str) -> int:
-    """Return how many of ``total`` units make up ``share`` of them; an error if either part would be empty.
+    """Return ``share`` of ``total`` units as a whole number; raise an error if either part would be empty.
 
     Examples
     --------

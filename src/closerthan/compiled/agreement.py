@@ -27,6 +27,6 @@ def wrong_weight(rows, weights, x):
     for q in range(rows.table.shape[0]):
         prefetch_ahead(rows, q, x)
         near, far = distances(x, ends(rows, q), ())
-        if not near < far:  # this way NaN counts as wrong
+        if not near < far:  # unlike near >= far, this counts NaN as wrong
             wrong += weight_of(weights, q)
     return wrong

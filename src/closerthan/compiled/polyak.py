@@ -84,7 +84,7 @@ def update_average(mean, x, schedule, n_maps):
 
 @kernel
 def add_walks(x, here, there, mean, schedule, n_maps):
-    """Add the moves of two walks, from ``x`` to ``here`` and to ``there``, to ``x``, and add ``x`` to ``mean``."""
+    """Add the moves of two walks, which lead from ``x`` to ``here`` and to ``there``; then add ``x`` to ``mean``."""
     weight = (schedule.lateness + 1.0) / (schedule.lateness + n_maps)
     for row in range(x.shape[0]):
         for c in range(x.shape[1]):

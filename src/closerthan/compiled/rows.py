@@ -26,7 +26,7 @@ from closerthan.compiled.compiling import inlined, prefetch
 from closerthan.compiled.simd import added, summed
 
 AHEAD = 8  # rows are prefetched this number of comparisons ahead
-BLOCK = 16  # comparisons whose losses are evaluated as a block: two or more vectors, and Polyak steps from one map
+BLOCK = 16  # comparisons whose losses are evaluated together, in two or more vectors; see also steps_at_once
 STRETCH = 1024  # comparisons of an order that are copied at a time before they are visited
 
 
@@ -94,7 +94,7 @@ def _gather_rows(rows: Any, order: Any) -> Any:
 
 @inlined
 def weight_of(weights, q):
-    """Return the weight of comparison ``q``; weights of ``None`` are resolved when the kernel is compiled."""
+    """Return the weight of comparison ``q``; if ``weights`` is None, the compiler replaces the call by 1."""
     if weights is None:
         return 1.0
     return weights[q]

@@ -188,7 +188,7 @@ def _numbers(maps: Any) -> tuple[Any, tuple[int, ...]]:
 
 
 def _along(builder: Any, n_dims: Any, widths: tuple[int, ...]) -> Iterator[tuple[Any, int]]:
-    """Yield the first coordinate and the width of each vector of a row; the code emitted in between handles it."""
+    """Yield the first coordinate and the width of each vector of a row; the caller emits the code that handles it."""
     # Padded rows need no remainder loop, which saves 10 %.
     whole = builder.and_(n_dims, _SIZE(-widths[0])) if len(widths) > 1 else n_dims
     with cgutils.for_range_slice(builder, _SIZE(0), whole, _SIZE(widths[0])) as (first, _):

@@ -1,4 +1,4 @@
-"""Inlined exp and log for kernels, made of a few multiplications each.
+"""Inlined exp and log for kernels, computed by a few multiplications each.
 
 Otherwise compiled code would call the C library, one number at a time. Inlined, a loop over many comparisons becomes
 vector code that handles several at once, and no registers have to be saved for a call. Inside kernels, the ``math`` of

@@ -22,7 +22,7 @@ class About:
     what
         The question and the objects, in a few words.
     answers, n_objects
-        Number of answers, as text, since it may be approximate, and of objects.
+        Number of answers (as text, since it may be approximate) and number of objects.
     licence
         Licence, as far as the source states one.
     page

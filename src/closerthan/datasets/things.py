@@ -34,8 +34,8 @@ def things() -> Comparisons:
 
     People and response times are included (Hebart et al. 2023). The file is separated by tabs and numbers the things
     from 1; their names are in a second file. Both are downloaded when they are first needed, or read from the folder
-    named by the environment variable ``CLOSERTHAN_DATA``. If only the first is in that folder, the names are the
-    numbers. This loader was not tested with these files: their addresses and checksums are from a public repository.
+    named by the environment variable ``CLOSERTHAN_DATA``. If only the first is in that folder, the things are named by
+    their numbers. This loader was not tested with these files: addresses and checksums are from a public repository.
     """
     without_names = REMOTE.here() is not None and NAMES.here() is None
     path = REMOTE.path()

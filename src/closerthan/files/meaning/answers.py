@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from closerthan.checks import checked
-from closerthan.comparisons import Comparisons, in_order, most_objects
+from closerthan.comparisons import Comparisons, most_objects, sort_names
 from closerthan.comparisons.column_names import is_usual_name, plain
 from closerthan.comparisons.sides import fraction_on_left, without_one_sided
 from closerthan.comparisons.trials import Trials
@@ -542,7 +542,7 @@ def _participants(interpretation: Interpretation) -> tuple[NDArray[np.int32] | N
     if n_unnamed:
         interpretation.notes.append(f"{n_unnamed:,} rows do not say who gave the answer")
     labels = ["" if name in MISSING else name for name in column.labels]
-    names = in_order(set(labels))
+    names = sort_names(set(labels))
     position_of = {name: position for position, name in enumerate(names)}
     people = np.array([position_of[name] for name in labels], dtype=np.int32)[column.codes]
     return people, names, sum(name not in MISSING for name in column.labels)

@@ -9,7 +9,7 @@ from closerthan.arrays import frozen
 from closerthan.comparisons import Comparisons
 from closerthan.comparisons.chains import Chains, find_chains
 from closerthan.comparisons.column_names import plain
-from closerthan.comparisons.labels import in_order_of_appearance
+from closerthan.comparisons.labels import number_by_appearance
 from closerthan.files.formats.tables import MISSING, Table
 from closerthan.wording import percent
 
@@ -94,7 +94,7 @@ def _block_column(
         keys = column.codes[source].astype(np.int64)
         if comparisons.people is not None:  # the blocks of each person may be numbered from 1
             keys = keys * (int(comparisons.people.max()) + 1) + comparisons.people
-        blocks = in_order_of_appearance(keys)
+        blocks = number_by_appearance(keys)
         n_blocks = int(blocks.max()) + 1
         is_finer = best is None or n_blocks > int(best_blocks.max()) + 1
         if is_finer and _are_enough(n_blocks, comparisons.n_people) and chains.are_within(blocks):

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from closerthan.arrays import frozen
-from closerthan.comparisons import Comparisons, in_order
+from closerthan.comparisons import Comparisons, sort_names
 from closerthan.comparisons.on_disk import concatenate, large_file, renumber, survey_rows
 from closerthan.files.formats.arrays import mapped_rows
 from closerthan.files.formats.opening import NoAnswerError
@@ -238,7 +238,7 @@ def _people(files: Mapping[str, Comparisons]) -> dict[str, Any]:
         return {}
     own_names = {name: file.person_names if any(file.person_names or ()) else None for name, file in files.items()}
     names_in = {file: names or (person_of_file(file),) for file, names in own_names.items()}
-    names = in_order({name for some in names_in.values() for name in some})
+    names = sort_names({name for some in names_in.values() for name in some})
     position_of = {name: position for position, name in enumerate(names)}
     parts = []
     for name, file in files.items():

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from closerthan.arrays import frozen
-from closerthan.comparisons import Comparisons, in_order
+from closerthan.comparisons import Comparisons, sort_names
 from closerthan.comparisons.on_disk import TemporaryRows, in_blocks, weight_summary
 from closerthan.comparisons.questions import splitmix64
 from closerthan.files.formats.extras import extra
@@ -164,7 +164,7 @@ class RowColumns:
             columns["blocks"] = frozen(self._copies["block"])
         if "participant" in self._copies:
             people = self._copies["participant"]
-            names = in_order(set(self._people))
+            names = sort_names(set(self._people))
             position_of = {name: position for position, name in enumerate(names)}
             new_numbers = np.array([position_of[name] for name in self._people], np.int32)
             for first, block in in_blocks(people):

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from closerthan.checks import checked
-from closerthan.comparisons import Comparisons, in_order
+from closerthan.comparisons import Comparisons, sort_names
 from closerthan.files.writing.comparisons import cell_of
 from closerthan.saving import whole_file
 
@@ -57,7 +57,7 @@ def _triplet_tools(comparisons: Comparisons, path: Path) -> list[str]:
     names = comparisons.names or tuple(str(number) for number in range(comparisons.n_objects))
     # R's sort numbers the objects that occur in the order of their names, or of their values if they are numbers.
     mentioned = np.flatnonzero(comparisons.mentioned).tolist()
-    position_of = {name: position for position, name in enumerate(in_order({names[item] for item in mentioned}))}
+    position_of = {name: position for position, name in enumerate(sort_names({names[item] for item in mentioned}))}
     number = {item: position_of[names[item]] for item in mentioned}
     cells = [cell_of(name, ",") for name in names]
     people = [cell_of(name, ",") if name else "" for name in comparisons.person_names or ("",)]

@@ -31,7 +31,7 @@ from closerthan.objective.wrapped import LocalDevice, PartObjective, WalkWrapper
 __all__ = ["Distributed", "DistributedObjective", "SharedWalk"]
 
 CAPABILITIES: frozenset[Capability] = frozenset({"variance-reduced walk", "Polyak walk", "Gram gradient"})
-BETWEEN_EXCHANGES = 1.0  # comparisons per object, of all processes together, while steps have their initial length
+BETWEEN_EXCHANGES = 1.0  # comparisons per object that all processes visit between exchanges, while steps are longest
 LONGEST_STRETCH = 8  # comparisons per object after which a map enters the average
 
 

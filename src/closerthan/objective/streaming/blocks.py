@@ -259,8 +259,8 @@ def _order(seed: int, n_blocks: int) -> NDArray[np.int64]:
 def _pass(seed: int, size: int, repetition: int) -> ShuffledPass:
     """Return the order within a block: the same for all blocks of a pass, which is harmless as their rows differ.
 
-    A GPU then needs only one copy of it. An order for each block would have to wait until the next block is copied,
-    since copies to a GPU are made one after another.
+    A GPU then needs only one copy of the order. If each block had its own, that order could be copied only after the
+    next block, since copies to a GPU are made one after another.
     """
     return ShuffledPass.draw(np.random.default_rng([seed, size, repetition] if repetition else [seed, size]), size)
 
