@@ -1,4 +1,4 @@
-"""How carefully each participant of a running study answers. Nobody is ever excluded automatically.
+"""Response quality of the participants of a running study. No one is ever excluded automatically.
 
 Verdicts and thresholds are those of :mod:`closerthan.people`, so that the researcher's page and ``closerthan people``
 agree. The refit process assesses the participants (:func:`~closerthan.collect.choosing.judging.assessed_people`) and
@@ -38,7 +38,7 @@ class Participant:
         Check questions that were passed, repeated questions that were answered as before, and shared questions that
         were answered like most of the other participants.
     left
-        Fraction of the answers in the left (or first) position; None without answers.
+        Fraction of the answers in which the left (or first) option was chosen; None without answers.
     median_ms, fast
         Median response time in milliseconds, and the fraction of the answers that took less than 0.3 s.
     lapse, verdict, reasons
@@ -61,7 +61,7 @@ class Participant:
 
     @property
     def needs_attention(self) -> bool:
-        """True if the researcher should look at the answers."""
+        """True if the researcher should look at this participant's answers."""
         return bool(self.reasons) and (self.verdict in DOUBTFUL or self.verdict in ("fine", NOT_ASSESSED))
 
     def to_data(self) -> dict[str, Any]:
@@ -149,7 +149,7 @@ def passed_checks(store: Store, kind: str) -> dict[int, tuple[int, int]]:
 
 
 def _repeats(store: Store, study: Study) -> dict[int, tuple[int, int]]:
-    """For each participant, the numbers of repeated questions answered as before and answered at all."""
+    """Return, for each participant, the numbers of repeated questions answered as before and answered at all."""
     counts = _pairs()
     rows = store.rows(
         """SELECT again.participant, again.first, again.second, again.third, later.choice AS choice,
@@ -168,7 +168,7 @@ def _repeats(store: Store, study: Study) -> dict[int, tuple[int, int]]:
 
 
 def _agreements(store: Store, study: Study) -> dict[int, tuple[int, int]]:
-    """For each participant, the numbers of shared questions answered like most others and compared with them."""
+    """Return, for each participant, how many shared answers agree with most others, out of how many compared."""
     picks: defaultdict[str, list[tuple[int, int]]] = defaultdict(list)
     rows = store.rows("SELECT * FROM questions JOIN answers ON question = id WHERE kind = 'shared' AND said = 'choice'")
     for row in rows:
