@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from closerthan.comparisons import text_of
 
 MISSING = frozenset({"", "NA", "N/A", "NaN", "nan", "NULL", "null"})
-"""Texts that mean an empty cell."""
+"""Texts that stand for an empty cell."""
 
 _INTEGER = re.compile(r"-?(0|[1-9][0-9]{0,17})")  # integers that fit into 64 bits and print as the same text
 _MAX_TITLES = 50  # columns listed in an error message
@@ -134,7 +134,7 @@ class Column:
 
 
 def label_of(cell: Any) -> str:
-    """Return a cell of any type as text.
+    """Return the label of a cell of any type, which is a text.
 
     Examples
     --------
@@ -217,7 +217,7 @@ class Table(ABC):
     def describe_row(self, row: int) -> str:
         """Return the location and the content of a row, for an error message."""
 
-    def check_cells(self, rows: NDArray[np.intp] | None = None) -> None:  # noqa: B027 - most formats have only such cells
+    def check_cells(self, rows: NDArray[np.intp] | None = None) -> None:  # noqa: B027 - most formats have no other cells
         """Raise an error if a loaded cell in ``rows`` (None: all rows) is neither a name nor a number."""
 
     @property
@@ -232,7 +232,7 @@ class Table(ABC):
 
     @property
     def titles(self) -> str:
-        """Column titles for an error message; of a wide table only the first."""
+        """Column titles for an error message; only the first ones of a wide table."""
         first = [self.title(position) for position in range(min(len(self.names), _MAX_TITLES))]
         more = len(self.names) - len(first)
         return ", ".join(first) + (f" and {more:,} more" if more else "")
@@ -293,7 +293,9 @@ def checked_object_info(path: Path, content: Any) -> dict[str, Any]:
     info = {name: content[name] for name in rules if name in content} if isinstance(content, dict) else {}
     for name, value in info.items():
         if not rules[name](value):
-            raise ValueError(f"{path}: {name} in the file is {excerpt(repr(value))}, which is invalid; it is damaged")
+            raise ValueError(
+                f"{path}: {name} in the file is {excerpt(repr(value))}, which is invalid; the file is damaged"
+            )
     return info
 
 
@@ -310,7 +312,7 @@ def excerpt(text: str) -> str:
 
 
 def abbreviated(names: Sequence[str], most: int = 10) -> str:
-    """Return a list of names for an error message; of many names only the first ``most``.
+    """Return a list of names for an error message, cut off after the first ``most`` names.
 
     Examples
     --------
