@@ -2,12 +2,13 @@
 
 import json
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from closerthan.arrays import Array
 from closerthan.collect.choosing.belief import LOSS
+from closerthan.collect.choosing.quality import Assessment
 from closerthan.collect.store.answers import chosen_answers
 from closerthan.collect.store.database import Store
 from closerthan.comparisons import Comparisons
@@ -102,9 +103,7 @@ def ellipses(maps: Sequence[Array], embedding: Array, axes: Array) -> list[list[
     return rows
 
 
-def assessed_people(
-    answers: Comparisons, n_dims: int, checks: Mapping[str, tuple[int, int]]
-) -> dict[str, dict[str, Any]]:
+def assessed_people(answers: Comparisons, n_dims: int, checks: Mapping[str, tuple[int, int]]) -> dict[str, Assessment]:
     """Return the lapse rate, verdict and reasons of each participant, as ``closerthan people`` prints them.
 
     Each participant is judged by the map of the others, so a single participant cannot be assessed.

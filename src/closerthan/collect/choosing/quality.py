@@ -10,7 +10,7 @@ import math
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, TypedDict
 
 from closerthan.collect.store.access import Access
 from closerthan.collect.store.database import Store
@@ -19,9 +19,17 @@ from closerthan.collect.web.interview import passed
 from closerthan.people.person import DOUBTFUL, FAST, FEW, one_sided, signs_of_carelessness
 from closerthan.wording import percent
 
-__all__ = ["Participant", "passed_checks", "people"]
+__all__ = ["Assessment", "Participant", "passed_checks", "people"]
 
 NOT_ASSESSED = "not assessed yet"
+
+
+class Assessment(TypedDict):
+    """Lapse rate, verdict and reasons of one participant, as in :class:`closerthan.people.person.Person`."""
+
+    lapse: float | None
+    verdict: str
+    reasons: str
 
 
 @dataclass(frozen=True)
@@ -42,8 +50,8 @@ class Participant:
     median_ms, fast
         Median response time in milliseconds, and the fraction of the answers that took less than 0.3 s.
     lapse, verdict, reasons
-        Lapse rate, verdict and reasons at the latest assessment, as in :class:`closerthan.people.person.Person`.
-        Before it, the verdict is "few" or "not assessed yet", and the reasons are those that need no map.
+        The latest :class:`Assessment`. Before the first one, the verdict is "few" or "not assessed yet", and the
+        reasons are those that need no map.
     """
 
     name: str
@@ -93,7 +101,7 @@ def people(store: Store, study: Study, access: Access) -> list[Participant]:
             WHERE questions.place > 0 AND rt_ms IS NOT NULL GROUP BY participant""", 1000 * FAST
         )}  # fmt: skip
         judgement = store.value("SELECT judgement FROM maps WHERE judgement IS NOT NULL ORDER BY version DESC LIMIT 1")
-        assessed = json.loads(judgement or "{}").get("people") or {}
+        assessed: dict[str, Assessment] = json.loads(judgement or "{}").get("people") or {}
         checks, repeats, shared = passed_checks(store, study.kind), _repeats(store, study), _agreements(store, study)
     participants = []
     for row in rows:
@@ -122,7 +130,7 @@ def people(store: Store, study: Study, access: Access) -> list[Participant]:
 
 def _before_assessment(
     n_answers: int, checks: tuple[int, int], fraction_left: float | None, fast: float | None, study: Study
-) -> dict[str, Any]:
+) -> Assessment:
     """Return verdict and reasons of a participant who is not part of an assessment yet."""
     if n_answers < FEW:
         return {"lapse": None, "verdict": "few", "reasons": ""}

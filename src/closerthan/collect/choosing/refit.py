@@ -10,7 +10,7 @@ import signal
 import sys
 import time
 from pathlib import Path
-from typing import Any, NamedTuple, TypedDict
+from typing import NamedTuple, TypedDict
 
 import numpy as np
 
@@ -18,7 +18,7 @@ from closerthan.arrays import Array
 from closerthan.collect.choosing.belief import LOSS, fit_belief, fitted_map
 from closerthan.collect.choosing.information import Chosen, Questions, choose
 from closerthan.collect.choosing.judging import Accuracy, accuracies, assessed_people, ellipses, enough, plane
-from closerthan.collect.choosing.quality import passed_checks
+from closerthan.collect.choosing.quality import Assessment, passed_checks
 from closerthan.collect.store.answers import comparisons_of
 from closerthan.collect.store.database import FILE, Store
 from closerthan.collect.study.description import Study, read_study
@@ -88,7 +88,7 @@ class Judgement(TypedDict, total=False):
     spread: list[list[float]]
     accuracy: list[Accuracy]
     enough: str
-    people: dict[str, dict[str, Any]] | None
+    people: dict[str, Assessment] | None
     people_assessed_at: int | None
 
 

@@ -113,7 +113,7 @@ def object_info_of(path: Path) -> dict[str, Any]:
     parquet = extra("pyarrow.parquet", "reading a Parquet file")
     with reading_parquet(path, "the list of objects"):
         metadata = parquet.read_schema(path).metadata or {}
-        return dict(checked_object_info(path, json.loads(metadata.get(METADATA_KEY, b"{}"))))
+        return {**checked_object_info(path, json.loads(metadata.get(METADATA_KEY, b"{}")))}
 
 
 @contextlib.contextmanager

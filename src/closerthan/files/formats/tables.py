@@ -9,7 +9,7 @@ import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Self, TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
@@ -168,6 +168,14 @@ def numbered_columns(name: str, lists: Sequence[Sequence[Any] | None]) -> list[t
     ]
 
 
+class ObjectInfo(TypedDict, total=False):
+    """Facts that a file declares about its objects: their number, how cells refer to them, and their names."""
+
+    n_objects: int
+    numbering: str
+    names: list[str]
+
+
 class Table(ABC):
     """An open file whose column names have been read, and whose columns can be read individually.
 
@@ -182,7 +190,7 @@ class Table(ABC):
     notes
         Remarks for the summary about how the file was read.
     object_info
-        ``n_objects``, ``numbering`` and ``names``, as far as the file declares them.
+        Facts that the file declares about its objects.
     """
 
     def __init__(self, path: Path, format: str, names: Iterable[str | None]) -> None:
@@ -191,7 +199,7 @@ class Table(ABC):
         self.names = tuple(names)
         self.first_row: Sequence[str] = ()
         self.notes: list[str] = []
-        self.object_info: Mapping[str, Any] = {}
+        self.object_info: ObjectInfo = {}
 
     @abstractmethod
     def read(self, objects: Sequence[int], labels: Sequence[int], numbers: Sequence[int]) -> None:
@@ -277,8 +285,8 @@ class TableWrapper(Table):
         return self._table.lines
 
 
-def checked_object_info(path: Path, content: Any) -> dict[str, Any]:
-    """Return the ``n_objects``, ``numbering`` and ``names`` that a file declares, with their types checked.
+def checked_object_info(path: Path, content: Any) -> ObjectInfo:
+    """Return the facts that a file declares about its objects, with their types checked.
 
     Examples
     --------
@@ -290,12 +298,13 @@ def checked_object_info(path: Path, content: Any) -> dict[str, Any]:
         "numbering": lambda numbering: isinstance(numbering, str),
         "names": lambda names: isinstance(names, list) and all(isinstance(name, str) for name in names),
     }
-    info = {name: content[name] for name in rules if name in content} if isinstance(content, dict) else {}
-    for name, value in info.items():
+    declared: Any = {name: content[name] for name in rules if name in content} if isinstance(content, dict) else {}
+    for name, value in declared.items():
         if not rules[name](value):
             raise ValueError(
                 f"{path}: {name} in the file is {excerpt(repr(value))}, which is invalid; the file is damaged"
             )
+    info: ObjectInfo = declared
     return info
 
 

@@ -16,7 +16,7 @@ from closerthan.files.formats.archives import ABOUT, OTHERS, TEXTS
 from closerthan.files.formats.lists import expand_lists
 from closerthan.files.formats.opening import NoAnswerError
 from closerthan.files.formats.readers import FileOptions, open_table, suffix_of
-from closerthan.files.formats.tables import MISSING, Column, Table, abbreviated
+from closerthan.files.formats.tables import MISSING, Column, ObjectInfo, Table, abbreviated
 from closerthan.files.meaning.exports import expand_all_lists, recognise_tool
 
 __all__ = ["FolderTable", "files_in", "open_folder", "person_of_file"]
@@ -211,13 +211,15 @@ def _columns(table: Table, is_column: Callable[[str], bool]) -> set[Any]:
     return {name for name in usual or names if isinstance(name, int) or not any(fits(role, name) for role in _OPTIONAL)}
 
 
-def _object_info(folder: Path, tables: dict[str, Table]) -> dict[str, Any]:
+def _object_info(folder: Path, tables: dict[str, Table]) -> ObjectInfo:
     """Return the description of the objects, which all files must share; n_objects is the maximum over all files."""
-    each = [dict(table.object_info) for table in tables.values()]
+    each = [table.object_info.copy() for table in tables.values()]
     numbers = [info.pop("n_objects", 0) for info in each]
     if any(info != each[0] for info in each):
         raise ValueError(
             f"{folder}: its files list different objects, or number them in different ways; read them one by one, or "
             "write them again with names (closerthan convert)"
         )
-    return {**each[0], **({"n_objects": max(numbers)} if any(numbers) else {})}
+    if any(numbers):
+        each[0]["n_objects"] = max(numbers)
+    return each[0]

@@ -19,7 +19,7 @@ from closerthan.files.formats.arrays import mapped_rows
 from closerthan.files.formats.extras import extra
 from closerthan.files.formats.parquet import ParquetTable, check_size, open_parquet, reading_parquet
 from closerthan.files.formats.readers import suffix_of
-from closerthan.files.formats.tables import MISSING
+from closerthan.files.formats.tables import MISSING, ObjectInfo
 from closerthan.files.meaning.catch_trials import catch_columns
 from closerthan.files.meaning.columns import EXTRAS, Layout, find_layout
 from closerthan.files.meaning.numbering import Numbering, number_objects
@@ -47,7 +47,7 @@ class _Coded(NamedTuple):
     rows: NDArray[np.int32]
     labels: list[str] | None
     description: "_Description"
-    object_info: Mapping[str, Any] = {}
+    object_info: ObjectInfo
     row_columns: RowColumns | None = None
 
 
@@ -137,7 +137,7 @@ def read_large(path: Path, reading: Reading, portion: Portion | None = None) -> 
     )
 
 
-def _number_objects(labels: list[str], object_info: Mapping[str, Any], reading: Reading) -> Numbering:
+def _number_objects(labels: list[str], object_info: ObjectInfo, reading: Reading) -> Numbering:
     if reading.numbering or reading.names is not None or reading.n_objects is not None or not object_info:
         return number_objects(labels, reading.numbering, reading.names, reading.n_objects)
     numbering = number_objects(labels, **object_info)
@@ -153,7 +153,7 @@ def _read_array(path: Path, portion: Portion) -> _Coded | None:
     converted = as_int32(rows, path)
     if converted is None:
         return None
-    return _Coded(converted, None, _Description("NumPy", _KINDS[rows.shape[1]], columns, (), len(rows)))
+    return _Coded(converted, None, _Description("NumPy", _KINDS[rows.shape[1]], columns, (), len(rows)), {})
 
 
 def as_int32(rows: NDArray[np.integer[Any]], path: Path) -> NDArray[np.int32] | None:

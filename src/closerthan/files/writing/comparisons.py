@@ -16,7 +16,7 @@ from closerthan.files.formats.extras import extra
 from closerthan.files.formats.opening import gzip_writer, is_gzipped
 from closerthan.files.formats.parquet import METADATA_KEY
 from closerthan.files.formats.readers import suffix_of
-from closerthan.files.formats.tables import MISSING
+from closerthan.files.formats.tables import MISSING, ObjectInfo
 from closerthan.files.formats.text import quoted
 from closerthan.files.meaning.times_and_sides import WRITTEN_TIME
 from closerthan.saving import whole_file
@@ -178,8 +178,8 @@ def _json_lines(comparisons: Comparisons, file: BinaryIO) -> None:
     _write_lines(comparisons, format_name, line, file, empty=('""', "null"))
 
 
-def _object_info(comparisons: Comparisons) -> dict[str, Any]:
-    info: dict[str, Any] = {"n_objects": comparisons.n_objects, "numbering": "0-based"}
+def _object_info(comparisons: Comparisons) -> ObjectInfo:
+    info: ObjectInfo = {"n_objects": comparisons.n_objects, "numbering": "0-based"}
     if comparisons.names is not None:
         info["names"] = list(comparisons.names)
     return info
@@ -209,7 +209,7 @@ def _npz(comparisons: Comparisons, file: BinaryIO) -> None:
     np.savez_compressed(file, **_arrays(comparisons, _object_info(comparisons)))
 
 
-def _arrays(comparisons: Comparisons, object_info: dict[str, Any]) -> dict[str, Any]:
+def _arrays(comparisons: Comparisons, object_info: ObjectInfo) -> dict[str, Any]:
     if any("\0" in name for name in (*(comparisons.names or ()), *(comparisons.person_names or ()))):
         raise ValueError("a name has a NUL character, which arrays do not preserve; write .parquet")
     arrays = {"triplets" if comparisons.rows.shape[1] == 3 else "quadruplets": comparisons.rows, **object_info}
