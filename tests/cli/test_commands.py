@@ -293,7 +293,7 @@ class TestEvaluate:
         (empty_folder / "strange.csv").write_text("anchor,near,far\nRome,Paris,Atlantis\n")
         for command in ("evaluate", "predict"):
             sentence = said(command, "cities-map", "strange.csv")
-            assert "'Atlantis' is not among the 21 given names, such as 'Athens'" in sentence
+            assert "'Atlantis' is not among the 21 names that were passed, such as 'Athens'" in sentence
 
     def test_refuses_numbers_where_the_map_has_names(self, cities, empty_folder):
         closerthan("fit", cities, *FAST)

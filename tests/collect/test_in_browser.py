@@ -194,7 +194,7 @@ def test_participants_continue_after_a_reload_and_in_a_new_tab(browser, tmp_path
         assert browser.ask("current.question.id") == question
         browser.ask("sessionStorage.clear()")  # as in another tab of the same browser
         browser.open(server.address)
-        assert "You have been here before" in browser.ask("document.body.innerText")
+        assert "Welcome back!" in browser.ask("document.body.innerText")
         press_main(browser)
         browser.wait_for("current && current.since")
         assert browser.ask("current.question.id") == question

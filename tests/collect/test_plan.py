@@ -21,7 +21,7 @@ def test_people_who_never_err_give_an_accurate_map(tmp_path, kind):
     each = study.count_of("chosen") + study.count_of("random")
     assert [step.people for step in steps] == sorted({step.people for step in steps})
     assert all(step.answers == each * step.people for step in steps)
-    assert steps[-1].right > 0.9
+    assert steps[-1].accuracy > 0.9
 
 
 def test_runs_differ_and_are_reproducible(tmp_path):
@@ -29,7 +29,7 @@ def test_runs_differ_and_are_reproducible(tmp_path):
     first, second = (list(simulate_runs(study, SimulatedPeople(), 1, 0, n_runs=2)) for _ in range(2))
     assert first == second
     assert [step.people for step in first[0]] == [1, 1]
-    assert len({step.right for step in first[0]}) > 1
+    assert len({step.accuracy for step in first[0]}) > 1
 
 
 def test_a_study_that_only_repeats_and_checks_has_no_map(tmp_path):

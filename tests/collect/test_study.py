@@ -57,7 +57,7 @@ MISTAKES = {
     "http": ("# redirect =", 'redirect = "http://x.org"', "it must be an address that starts with https://, or empty"),
     "a role": ("# redirect =", 'redirect = "https://x.org?c={cod}"', "{cod} is unknown; use one of {code}"),
     "an empty text": ('text = "Which', 'text = " "', "it must be a text that is not empty"),
-    "too many": ("number =", "number = 1999", "10 objects make 360; lower number, or add objects"),
+    "too many": ("number =", "number = 1999", "10 objects allow 360; lower number, or add objects"),
     "no quotes": ("language =", "language = en", "it cannot be read at column 12"),
     "a date": ("number =", "number = 2020-01-01", "number is 2020-01-01; it must be a whole number"),
     "twice": ("title =", 'title = "a"\ntitle = "b"', "the name occurs twice; keep one of them"),
@@ -97,7 +97,7 @@ def test_a_study_in_another_encoding_is_reported_with_the_line(folder):
 
 def test_a_missing_table_of_objects_is_reported(folder):
     (folder / "objects.csv").unlink()
-    with pytest.raises(ValueError, match=r"objects\.csv does not exist, but it lists the stimuli"):
+    with pytest.raises(ValueError, match=r"objects\.csv does not exist; it lists the stimuli"):
         read_study(folder)
 
 

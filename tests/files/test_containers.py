@@ -65,7 +65,7 @@ def test_one_of_several_tables_is_chosen_by_name(zipped):
     [
         ({}, "contains no table; it holds nothing"),
         ({"README.md": "x"}, r"it holds README\.md; expected one that ends in \.csv"),
-        ({"a.npz": b"PK"}, r"a\.npz cannot be read inside an archive; unpack it first"),
+        ({"a.npz": b"PK"}, r"a\.npz cannot be read inside an archive; extract it first"),
         ({"a.csv": ""}, "is empty"),
     ],
 )
@@ -75,11 +75,11 @@ def test_an_archive_without_a_table_to_read_is_an_error(zipped, files, problem):
 
 
 def test_a_damaged_archive_is_an_error(zipped, written):
-    with pytest.raises(ValueError, match=r"a\.zip cannot be unpacked: File is not a zip file"):
+    with pytest.raises(ValueError, match=r"a\.zip cannot be decompressed: File is not a zip file"):
         read_answers(written("hello", "a.zip"))
     content = bytearray(zipped(**{"a.csv": TEXT * 99}).read_bytes())
     content[60] ^= 0xFF
-    with pytest.raises(ValueError, match="cannot be unpacked"):
+    with pytest.raises(ValueError, match="cannot be decompressed"):
         read_answers(written(bytes(content), "b.zip"))
 
 
@@ -87,7 +87,7 @@ def test_an_encrypted_table_is_an_error(zipped, written):
     content = bytearray(zipped(**{"a.csv": TEXT}).read_bytes())
     for start, flags in ((b"PK\x03\x04", 6), (b"PK\x01\x02", 8)):
         content[content.index(start) + flags] |= 1
-    with pytest.raises(ValueError, match=r"a\.csv is encrypted; unpack it first"):
+    with pytest.raises(ValueError, match=r"a\.csv is encrypted; extract it first"):
         read_answers(written(bytes(content), "b.zip"))
 
 
@@ -123,7 +123,7 @@ def test_an_error_names_the_record(written):
     [
         ('[\n{"anchor": ', "it is not JSON"),
         ('{\n"a": 1, "b": 2}', r"is a JSON object with 'a', 'b'; expected a list of records"),
-        ('[[1, 2, 3], {"anchor": 1}]', "some records are objects and some are lists"),
+        ('[[1, 2, 3], {"anchor": 1}]', "some records are objects and others are lists"),
         ("[\n7\n]", "expected an object such as"),
         ("[\n]", "is empty: it has no record"),
     ],

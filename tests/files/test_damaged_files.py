@@ -371,7 +371,7 @@ def test_numbers_that_are_names_are_not_counted(written, text, message):
         ('{"anchor": ' + "9" * 5000 + ', "near": 1, "far": 2}', r"line 1 .*it is not JSON"),
         ('{"anchor": "\\ud800", "near": 1, "far": 2}', "which is not a character"),
         ("[" * 100_000, "it is not JSON"),
-        ("{}\n{}", "its lines are empty"),
+        ("{}\n{}", "all lines are empty"),
         ('{"anchor": 1, "near": 2, "far": {"' + "x" * 9000 + '": ["y"]}}', "expected a name or a number"),
     ],
 )
@@ -443,13 +443,15 @@ def packed(**members: bytes) -> bytes:
 def test_a_header_that_declares_too_much_data_allocates_no_memory(written, shape):
     content = header_of(shape) + bytes(24)
     for path in (written(content, "a.npy"), written(packed(triplets=content), "a.npz")):
-        refused(r"its header declares [\d,]+ bytes of numbers, but it has 24", path)
+        refused(r"its header declares [\d,]+ bytes of numbers, but there are 24", path)
 
 
 def test_an_archive_with_an_implausible_decompressed_size_is_refused(written, monkeypatch):
     monkeypatch.setattr("closerthan.files.formats.sizes.LARGE", 1 << 20)
     content = header_of((1_000_000, 3)) + bytes(12_000_000)
-    refused("it unpacks to 12,000,128 bytes, more than 200 times its size", written(packed(triplets=content), "a.npz"))
+    refused(
+        "it decompresses to 12,000,128 bytes, more than 200 times its size", written(packed(triplets=content), "a.npz")
+    )
 
 
 @pytest.mark.parametrize(("name", "value"), [("n_objects", 10**9), ("n_objects", -3), ("n_objects", [1, 2]),
@@ -529,8 +531,8 @@ def test_a_parquet_file_that_needs_an_implausible_amount_of_memory_is_refused(re
         assert len(read_answers(path).comparisons) == 100_000
         with monkeypatch.context() as patch:
             patch.setattr("closerthan.files.formats.sizes.LARGE", 1 << 18)
-            refused(rf"column '{column}': it unpacks to [\d,]+ bytes, more than 200 times its size", path)
-            refused(r"it unpacks to [\d,]+ bytes, more than 200 times its size", path, read_map)
+            refused(rf"column '{column}': it decompresses to [\d,]+ bytes, more than 200 times its size", path)
+            refused(r"it decompresses to [\d,]+ bytes, more than 200 times its size", path, read_map)
 
 
 def test_a_large_parquet_file_that_needs_an_implausible_amount_of_memory_is_refused(repetitive, monkeypatch):
@@ -539,7 +541,7 @@ def test_a_large_parquet_file_that_needs_an_implausible_amount_of_memory_is_refu
     columns = {"anchor": "anchor", "near": "near", "far": "far"}
     assert "read in parts" in str(read_answers(path, columns=columns).summary)
     monkeypatch.setattr("closerthan.files.formats.sizes.LARGE", 1 << 18)
-    refused(r"column 'anchor': it unpacks to [\d,]+ bytes", path, columns=columns)
+    refused(r"column 'anchor': it decompresses to [\d,]+ bytes", path, columns=columns)
 
 
 def test_repeated_long_text_in_a_parquet_file_is_stored_once(repetitive):

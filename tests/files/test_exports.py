@@ -66,7 +66,7 @@ def test_numbers_that_share_a_name_remain_numbers_with_a_note(written):
     records = [{**record, "right_filename": "ant", "left_filename": "ant", "head_filename": "ant"} for record in SALMON]
     answers = read_answers(written(records))
     assert answers.comparisons.names is None
-    assert "objects are called by their numbers" in str(answers.summary)
+    assert "objects are identified by their numbers" in str(answers.summary)
 
 
 def test_an_explicit_numbering_overrides_the_names(written):
@@ -343,5 +343,7 @@ def test_deeply_nested_json_gives_one_sentence(written, one_line):
 def test_a_json_file_with_an_implausible_decompressed_size_is_refused(tmp_path):
     with zipfile.ZipFile(tmp_path / "a.zip", "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
         archive.writestr("a.json", "[" + " " * (1 << 27) + '{"anchor": 1}]')
-    with pytest.raises(ValueError, match=r"a\.zip.*it unpacks to more than [\d,]+ bytes, more than 200 times its size"):
+    with pytest.raises(
+        ValueError, match=r"a\.zip.*it decompresses to more than [\d,]+ bytes, more than 200 times its size"
+    ):
         read_answers(tmp_path / "a.zip")

@@ -42,13 +42,13 @@ def test_jspsych_files_are_read_together_with_people_named_like_their_files(fold
     assert answers.summary.dropped == {"other_screens": 4}
     assert "2 files: " in str(answers.summary)
     assert "an export of jsPsych" in str(answers.summary)
-    assert "named like the file" in str(answers.summary)
+    assert "named after the file" in str(answers.summary)
 
 
 def test_a_participant_named_in_a_file_keeps_that_name(folder):
     answers = read_answers(folder(a_csv=screens(JSPSYCH[:1], subject="s1"), b_csv=screens(JSPSYCH[1:], subject="s2")))
     assert answers.participants.tolist() == ["s1", "s2", "s2"]
-    assert "named like the file" not in str(answers.summary)
+    assert "named after the file" not in str(answers.summary)
 
 
 def test_people_may_have_seen_different_numbers_of_options_or_nothing_at_all(folder):
@@ -121,7 +121,7 @@ def test_files_that_closerthan_wrote_agree_about_their_objects(tmp_path):
         ),
         ({"a_csv": TRIPLETS, "b_csv": TRIPLETS + "ant,,cat\n"}, r"answers, b.csv, line 3 .*a cell is empty"),
         ({"a_csv": ""}, "none of its 1 files has an answer"),
-        ({"README_txt": "hello"}, "a folder without a file of answers"),
+        ({"README_txt": "hello"}, "contains no file of answers"),
         (
             {"a_csv": TRIPLETS, "b_csv": TRIPLETS.replace("near", "Near")},
             "b.csv has the columns 'anchor', 'Near', 'far'",

@@ -67,7 +67,7 @@ def test_the_file_for_loe_counts_from_1_and_names_are_written_to_another_file(an
     notes = write_for("loe", answers, tmp_path / "cm.csv")
     assert (tmp_path / "cm.csv").read_text().splitlines() == ["i,j,k,l", "3,1,3,2", "1,2,1,3", "2,3,2,1"]
     assert [row["name"] for row in table(tmp_path / "cm-objects.csv")] == list(answers.names)
-    assert notes == ["not kept: people, times, sides"]
+    assert notes == ["the file does not contain: people, times, sides"]
     again = read_answers(tmp_path / "cm.csv").comparisons
     assert again.rows.tolist() == [[2, 0, 1, 2], [0, 1, 2, 0], [1, 2, 0, 1]]  # d(l, k) equals d(k, l)
 
@@ -91,5 +91,5 @@ def test_the_command_converts_for_r(tmp_path):
     (tmp_path / "a.csv").write_text("anchor,near,far,worker\na,b,c,w1\nb,c,a,w2\n")
     result = CliRunner().invoke(app, ["convert", str(tmp_path / "a.csv"), str(tmp_path / "cm.csv"), "--for", "loe"])
     assert result.exit_code == 0
-    assert "note: not kept: people" in result.stderr
+    assert "note: the file does not contain: people" in result.stderr
     assert (tmp_path / "cm.csv").read_text() == "i,j,k,l\n1,2,1,3\n2,3,2,1\n"

@@ -42,7 +42,7 @@ def test_text_with_an_implausible_decompressed_size_is_refused_without_using_mem
     path = tmp_path / f"a.{kind}.gz"
     path.write_bytes(bomb(LINES[kind], 150))
     assert path.stat().st_size < MEGABYTE
-    peak = peak_while_refused(path, rf"a\.{kind}\.gz.* more than 200 times its size.*; .*unpack the file first")
+    peak = peak_while_refused(path, rf"a\.{kind}\.gz.* more than 200 times its size.*; .*decompress it first")
     assert peak < 32 * MEGABYTE
 
 

@@ -139,7 +139,9 @@ def test_a_dataset_that_was_never_written_allocates_no_memory(tmp_path):
     for name in ("a.hdf5", "a.mat"):
         with h5py.File(tmp_path / name, "w") as file:
             file.create_dataset("stimulus_set", (1 << 33, 9), "i4", chunks=(1 << 10, 9))
-        with pytest.raises(ValueError, match=rf"{name}.*'stimulus_set': it unpacks to [\d,]+ bytes, more than 200"):
+        with pytest.raises(
+            ValueError, match=rf"{name}.*'stimulus_set': it decompresses to [\d,]+ bytes, more than 200"
+        ):
             read_answers(tmp_path / name)
 
 

@@ -125,7 +125,7 @@ def test_names_passed_by_the_user_reorder_the_objects_of_a_file(tmp_path, form):
     write_comparisons(written, tmp_path / f"answers{form}")
     read = read_comparisons(tmp_path / f"answers{form}", names=["c", "b", "a"])
     assert (read.rows.tolist(), read.names) == ([[2, 1, 0]], ("c", "b", "a"))
-    with pytest.raises(ValueError, match="'a' is not among the 3 given names"):
+    with pytest.raises(ValueError, match="'a' is not among the 3 names that were passed"):
         read_comparisons(tmp_path / f"answers{form}", names=["c", "b", "d"])
 
 
@@ -165,7 +165,7 @@ def test_information_that_cannot_be_written_is_an_error(tmp_path):
     by_someone = ct.Comparisons.from_triplets([[0, 1, 2], [1, 0, 2]], people=["a", "b"])
     nobody = ct.Comparisons.from_triplets([[0, 1, 2]], people=["NA"])
     for form in (".csv", ".npz", ".parquet"):
-        with pytest.raises(ValueError, match="the person's name 'NA' means a missing value"):
+        with pytest.raises(ValueError, match="the person's name 'NA' stands for a missing value"):
             write_comparisons(nobody, tmp_path / f"a{form}")
     for form in (".npy", ".txt"):
         with pytest.raises(ValueError, match="but there are several comparisons per answer; write"):

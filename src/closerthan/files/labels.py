@@ -1,4 +1,4 @@
-"""Additional data about the objects: labels that colour a plot, and pictures."""
+"""Additional data about the objects: labels for colouring a plot, and pictures."""
 
 import csv
 import os
@@ -60,7 +60,7 @@ def find_pictures(folder: Path, names: Sequence[str]) -> dict[str, Path]:
     root = folder.resolve()
     for path in pictures.values():
         if not path.resolve().is_relative_to(root):
-            raise ValueError(f"{path} is a link to a file outside {folder}; put the image itself there")
+            raise ValueError(f"{path} is a link to a file outside {folder}; put the image itself into the folder")
     if not pictures:
         raise ValueError(f"{folder} has no image named after an object, such as {names[0]}.png")
     return pictures

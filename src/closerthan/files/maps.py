@@ -23,9 +23,9 @@ from closerthan.files.formats.text import quoted
 from closerthan.saving import whole_file
 
 _NAME = "name"
-_LONGEST_HEADER = 1 << 20  # characters
+_LONGEST_HEADER = 1 << 20  # maximum number of characters
 _SUFFIXES = (".csv", ".parquet", ".npz")
-_FORMULA = ("=", "+", "-", "@", "\t", "\r")  # characters with which a formula begins in a spreadsheet
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")  # first characters of a formula in a spreadsheet
 
 
 @checked
@@ -131,14 +131,8 @@ def is_map(path: str | os.PathLike[str]) -> bool:
     """
     try:
         return _looks_like_map(Path(path))
-    except (
-        OSError,
-        ValueError,
-        NotImplementedError,
-        csv.Error,
-        zipfile.BadZipFile,
-    ):  # the reader reports a damaged file
-        return False
+    except (OSError, ValueError, NotImplementedError, csv.Error, zipfile.BadZipFile):
+        return False  # the reader reports what is wrong with a damaged file
 
 
 def _looks_like_map(path: Path) -> bool:
@@ -241,7 +235,7 @@ def _check_titles(path: Path, titles: Sequence[str]) -> None:
     if len(answer_titles) >= 3:
         raise ValueError(
             f"{path} has the columns {', '.join(answer_titles)}: these are answers, not a map; expected name, x1, x2, "
-            "... (commands that need both take the map first)"
+            "... (commands that take both expect the map first)"
         )
 
 

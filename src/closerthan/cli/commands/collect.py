@@ -51,8 +51,8 @@ def new(
     heavy = [item for item in stimuli if item.file is not None and item.file.stat().st_size > HEAVY]
     if heavy:
         typer.echo(
-            f"note: {counted(len(heavy), 'file')} larger than 1 MB ({heavy[0].name}, ...): they load slowly on phones; "
-            "reduce their size",
+            f"note: {counted(len(heavy), 'file')} larger than 1 MB, such as {heavy[0].name}; large files load slowly "
+            "on phones, so reduce their size",
             err=True,
         )
     if any(stimulus.file is not None for stimulus in stimuli):
@@ -74,13 +74,15 @@ def serve(
             help="Address to listen on: 127.0.0.1 serves this computer only, 0.0.0.0 serves everyone.",
         ),
     ] = "127.0.0.1",
-    port: Annotated[int, typer.Option(metavar="NUMBER", min=0, max=65535, help="0: any free port.")] = 8000,
+    port: Annotated[
+        int, typer.Option(metavar="NUMBER", min=0, max=65535, help="Port to listen on; 0: any free port.")
+    ] = 8000,
     address: Annotated[
         str | None,
         typer.Option(metavar="URL", help="Public address behind a proxy, as in https://lab.example.org/animals/."),
     ] = None,
 ) -> None:
-    """Serve the participants' and the researcher's page until Ctrl-C."""
+    """Serve the participants' page and the researcher's page until Ctrl-C."""
     _serving().serve(study, host=host, port=port, address=address)
 
 
@@ -106,14 +108,20 @@ def plan(
     level: Annotated[
         float,
         typer.Option(
-            metavar="NUMBER", min=0, help="Standard deviation of perceived distances, relative to a typical distance."
+            metavar="NUMBER",
+            min=0,
+            help="Noise of perceived distances: standard deviation relative to a typical distance.",
         ),
     ] = 0.2,
-    lapses: Annotated[float, typer.Option(metavar="FRACTION", min=0, max=1, help="Fraction of random answers.")] = 0.1,
+    lapses: Annotated[
+        float, typer.Option(metavar="FRACTION", min=0, max=1, help="Fraction of questions that are answered at random.")
+    ] = 0.1,
     most: Annotated[
         int, typer.Option("--most", metavar="NUMBER", min=1, help="Largest number of people to simulate.")
     ] = 200,
-    seed: Annotated[int, typer.Option(metavar="NUMBER", min=0, help="The same seed gives the same people.")] = 0,
+    seed: Annotated[
+        int, typer.Option(metavar="NUMBER", min=0, help="Random seed; the same seed gives the same simulation.")
+    ] = 0,
 ) -> None:
     """Simulate the study to estimate the number of people that it needs for an accurate map."""
     import statistics
@@ -135,14 +143,14 @@ def plan(
             verb = "does" if most == 1 else "do"
             typer.echo(f"{_people(most)} {verb} not reach {percent(goal)}; lower --goal or raise --most")
             return
-        low, *_, high = accuracies = sorted(step.right for step in runs)
+        low, *_, high = accuracies = sorted(step.accuracy for step in runs)
         median, step = statistics.median(accuracies), runs[0]
         typer.echo(f"{step.people:>6,}{step.answers:>10,}   {percent(median)} ({percent(low)} to {percent(high)})")
         if median >= goal:
             break
     typer.echo(
         f"{_people(step.people)} with {counted(description.number, 'question')} each "
-        f"{'reaches' if step.people == 1 else 'reach'} {percent(goal)}; recruit some more, as not everyone finishes"
+        f"{'reaches' if step.people == 1 else 'reach'} {percent(goal)}; recruit a few more, as not everyone finishes"
     )
 
 
@@ -213,14 +221,14 @@ def forget(
         str, typer.Argument(metavar="PERSON", help="The recruiter's id or the name in an export.", show_default=False)
     ],
 ) -> None:
-    """Delete a person with all answers; earlier backups and exports still contain them."""
+    """Delete a person and all of their answers; earlier backups and exports still contain them."""
     from closerthan.collect.store.export import forget as forget_person
     from closerthan.wording import counted
 
     _, store, access = _opened(study)
     with store:
         number = forget_person(store, access, person)
-    typer.echo(f"deleted: {person} with {counted(number, 'answer')}; earlier backups and exports still contain them")
+    typer.echo(f"deleted: {person} and {counted(number, 'answer')}; earlier backups and exports still contain them")
 
 
 @collect.command()
@@ -232,7 +240,7 @@ def backup(
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace an existing file.")] = False,
 ) -> None:
-    """Copy the database of answers, even while the study is running."""
+    """Copy the database of answers, which is possible even while the study is running."""
     from datetime import datetime
 
     target = out or study / f"backup-{datetime.now():%Y-%m-%d-%H%M%S}.sqlite"

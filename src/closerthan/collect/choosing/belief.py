@@ -1,9 +1,10 @@
-"""Belief about a map before the next question: several maps that are compatible with the answers.
+"""The belief about the map before the next question: several maps that are compatible with the answers.
 
-The maps are fitted to resampled answers; where they differ, the answers have not decided yet. Unlike the replicates of
-:func:`closerthan.replicate`, each map unfolds in extra dimensions, as the fitted map does from which it starts.
-Otherwise all of them would share its folds, and no question would be asked about these. They are also few and not
-calibrated: eight such maps take a tenth of the time of :func:`closerthan.replicate`, which counts in a running study.
+The maps are fitted to resampled answers; where they differ, the answers do not yet determine the map. Unlike the
+replicates of :func:`closerthan.replicate`, each map first unfolds in extra dimensions, as did the fitted map from which
+it starts. Otherwise all of them would share its folds, and no question would be asked about these. There are only eight
+such maps, and they are not calibrated: they take a tenth of the time of :func:`closerthan.replicate`, which matters in
+a running study.
 """
 
 import dataclasses
@@ -28,17 +29,17 @@ from closerthan.settings import FitOptions, Settings
 from closerthan.uncertainty.bootstrap import bootstrap
 from closerthan.wording import counted
 
-__all__ = ["FEWEST", "LOSS", "Belief", "believed", "fitted_map"]
+__all__ = ["FEWEST", "LOSS", "Belief", "fit_belief", "fitted_map"]
 
 LOSS = "tste"
 FEWEST = 2  # answers per object and dimension; with fewer, questions are random
 N_REPLICATES = 8
-SOLVER = "lbfgs"  # for the last phase: chosen questions are about neighbours, so that convergence is slow
+SOLVER = "lbfgs"  # for the last phase: chosen questions concern neighbours, so convergence is slow
 # The default tolerance would stop in a flat valley.
 FINISH = FitOptions(solver=SOLVER, tolerance=1e-5, window=10, epochs=1000)
-REPLICATE = FitOptions(solver=SOLVER, tolerance=None, epochs=15, n_threads=1)  # for unfolding, and again afterwards
+REPLICATE = FitOptions(solver=SOLVER, tolerance=None, epochs=15, n_threads=1)  # for each of the two phases
 EXTRA = 2  # additional dimensions in which a map unfolds
-LARGEST = 1000.0  # largest standard deviation of a map's coordinates
+LARGEST = 1000.0  # maximum standard deviation of a map's coordinates
 
 
 @dataclasses.dataclass(frozen=True, repr=False, eq=False)
@@ -60,12 +61,12 @@ class Belief:
         n_maps, n_objects, n_dims = self.maps.shape
         return f"Belief({counted(n_maps, 'map')} of {n_objects:,} objects in {counted(n_dims, 'dimension')})"
 
-    def worth(self, kind: str, questions: NDArray[Any]) -> Array:
+    def information(self, kind: str, questions: NDArray[Any]) -> Array:
         """Return the expected information gain of each question, in nats."""
         return expected_information(kind, questions, self.maps, self.loss)
 
 
-def believed(answers: Comparisons, embedding: Array, loss: Loss, rng: np.random.Generator) -> Belief:
+def fit_belief(answers: Comparisons, embedding: Array, loss: Loss, rng: np.random.Generator) -> Belief:
     """Fit maps to resampled answers, starting at a map."""
     jobs = [
         functools.partial(_replicate, bootstrap(answers, child, scheme="poisson"), embedding, loss, child)
@@ -90,11 +91,11 @@ def fitted_map(
     rng: np.random.Generator,
     starts: Sequence[Array | None] = (None,),
 ) -> Array:
-    """Return the best map of the answers from these starts; None stands for a fit with the default solver.
+    """Return the best map among fits from these starts; None stands for the result of the default solver.
 
-    A start may be folded, and on a large map objects cannot pass each other. Therefore it is shrunk and first unfolds
-    in extra dimensions. The last phase is run twice, from the resulting size and from a small size: the former is
-    better if answers are free of errors, the latter if the extra dimensions contained noise.
+    A start may be folded, and objects cannot pass each other on a large map. Therefore the start is shrunk, and it
+    first unfolds in extra dimensions. The last phase is run twice, from the resulting size and from a small size: the
+    former is better if answers are free of errors, the latter if the extra dimensions contained noise.
     """
     results = []
     for one in starts:
@@ -124,16 +125,16 @@ def _unless_interrupted(result: Result) -> Result:
 
 
 def _sized(embedding: Array, largest: float) -> Array:
-    """Return the map, shrunk to the largest size if it exceeds it.
+    """Return the map, shrunk if its coordinates have a standard deviation above ``largest``.
 
     Answers about neighbours determine ratios of distances and not the size of a map. With tste, which depends on little
-    else, a large map grows without bound, until its gradients are too small for any solver to make progress.
+    else, a large map grows without bound until its gradients are too small for any solver to make progress.
     """
     return embedding / max(1.0, float(embedding.std()) / largest)
 
 
 def _one_blas_thread() -> Any:
-    """Limit BLAS to one thread: L-BFGS has short vectors, and threads would only wait for busy cores."""
+    """Limit BLAS to one thread: the vectors of L-BFGS are short, so more threads would only compete for cores."""
     from threadpoolctl import threadpool_limits
 
     return threadpool_limits(1, "blas")

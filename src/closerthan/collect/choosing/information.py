@@ -1,7 +1,7 @@
 """Active selection of questions by expected information.
 
-For each anchor, some random pairs of options are compared, and the pair is selected whose answer is expected to carry
-the most information about which of several maps is right. Anchors take turns, because the best questions over all
+For each anchor, some random pairs of options are compared, and the pair whose answer is expected to carry the most
+information about which of several maps is right is selected. Anchors take turns, because the best questions over all
 anchors would concern the same few objects.
 
 The information is the mutual information of answer and map, ``H(mean_m p_m) - mean_m H(p_m)``: ``p_m`` are the
@@ -20,7 +20,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from closerthan.arrays import Array
 from closerthan.checks import ParameterError, checked, number, whole
-from closerthan.collect.choosing.belief import FEWEST, LOSS, Belief, believed, fitted_map
+from closerthan.collect.choosing.belief import FEWEST, LOSS, Belief, fit_belief, fitted_map
 from closerthan.collect.choosing.newcomers import others_of, possible_maps
 from closerthan.comparisons import Comparisons
 from closerthan.losses import Loss, loss_named
@@ -28,9 +28,10 @@ from closerthan.objective.information import KINDS
 
 __all__ = ["Chosen", "Questions", "choose", "choose_questions"]
 
-PAIRS = 60  # candidates per question; with 20, 90 objects on a line need up to an eighth more answers; 200 gain nothing
+# Candidates per question. With 20, 90 objects on a line need up to an eighth more answers; 200 bring no further gain.
+PAIRS = 60
 RANDOM_SHARE = 0.15
-_IN_MEMORY = 200_000  # candidates that are scored at a time
+_IN_MEMORY = 200_000  # number of candidates that are scored at a time
 
 
 @checked
@@ -123,7 +124,7 @@ def choose_questions(
             embedding = fitted_map(others, n_dims, map_loss, rng)
             belief = Belief(possible_maps(comparisons, new, embedding, map_loss, rng), map_loss)
     elif comparisons is not None and n_answers >= FEWEST * n_objects * n_dims:
-        belief = believed(comparisons, fitted_map(comparisons, n_dims, map_loss, rng), map_loss, rng)
+        belief = fit_belief(comparisons, fitted_map(comparisons, n_dims, map_loss, rng), map_loss, rng)
     return choose(questions, comparisons, count, rng, excluded, belief, random_share).rows
 
 
@@ -202,7 +203,7 @@ def choose(
     """
     answered_rows = np.zeros((0, 3), np.int64) if answers is None else _questions_of(answers)
     order = _anchor_order(questions, answered_rows, excluded, rng)
-    # Without answers, the position of an object means nothing, unless it is one of the anchors that were named.
+    # The position of an object without answers is arbitrary, unless it is one of the anchors that the user chose.
     unplaced = np.full(questions.n_objects, questions.anchors is None)
     if answers is not None:
         unplaced[answers.rows.ravel()] = False
@@ -222,7 +223,7 @@ def choose(
             scored = np.flatnonzero((rng.random(len(anchors)) >= random_share) & ~unplaced[anchors])
             if belief is not None and len(scored):
                 flat = pairs[scored].reshape(-1, 3)
-                value[scored] = belief.worth(questions.kind, flat).reshape(len(scored), -1)
+                value[scored] = belief.information(questions.kind, flat).reshape(len(scored), -1)
             keys = questions.keys(pairs).reshape(value.shape)
             if not may_repeat:
                 value[_are_among(keys, answered)] = -1.0
@@ -261,7 +262,7 @@ def _anchor_order(
 
 
 def _questions_of(answers: Comparisons) -> NDArray[np.int64]:
-    """Return the answered questions (anchor, option, option), ignoring pairs of pairs without a common object."""
+    """Return the answered questions (anchor, option, option), without quadruplets whose pairs share no object."""
     rows = answers.rows.astype(np.int64)
     if rows.shape[1] == 3:
         return rows

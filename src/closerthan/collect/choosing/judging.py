@@ -1,13 +1,14 @@
-"""Quality of the map of a running study: accuracy on random questions over time, ellipses, verdicts on people."""
+"""Quality of the map of a running study: accuracy on random questions over time, ellipses, and verdicts on people."""
 
 import json
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from closerthan.arrays import Array
 from closerthan.collect.choosing.belief import LOSS
+from closerthan.collect.choosing.quality import Assessment
 from closerthan.collect.store.answers import chosen_answers
 from closerthan.collect.store.database import Store
 from closerthan.comparisons import Comparisons
@@ -21,27 +22,27 @@ from closerthan.wording import counted, percent, percentage_points
 __all__ = ["Accuracy", "accuracies", "assessed_people", "ellipses", "enough", "plane"]
 
 WINDOW = 150  # number of the latest random answers from which an accuracy is computed
-FEWEST = 10  # random answers for an accuracy
-_POINTS = 30  # points of the curve over time
+FEWEST = 10  # minimum number of random answers for an accuracy
+_POINTS = 30  # number of points of the curve over time
 _EARLY = 5  # answers per object below which there is no verdict
-_WIDE = 0.08  # largest half width of an informative interval
+_WIDE = 0.08  # maximum half-width of an informative interval
 _RISE = 0.02  # increase of the accuracy from one window to the next that is worth waiting for
 
 
 class Accuracy(NamedTuple):
-    """Fraction of random questions that the map of their time predicted, with its 95 % interval, and the time.
+    """The accuracy of the map on the random questions in a time window.
 
     Attributes
     ----------
     at, answers
-        Time of the last of these answers, and the number of all answers by then.
-    share, low, high
-        The accuracy and its 95 % interval.
+        Time of the last answer in the window, and the number of all answers by then.
+    accuracy, low, high
+        Fraction of the answers that were predicted by the map in use at the time, and its 95 % interval.
     """
 
     at: float
     answers: int
-    share: float
+    accuracy: float
     low: float
     high: float
 
@@ -49,7 +50,7 @@ class Accuracy(NamedTuple):
 def accuracies(store: Store, kind: str) -> list[Accuracy]:
     """Return the accuracy over time, each computed from at most ``WINDOW`` of the latest random answers.
 
-    Every random answer is predicted by the map at the time of its question, which cannot have been fitted to it.
+    Each random answer is compared with the map in use when its question was drawn, which cannot have been fitted to it.
     """
     maps: dict[int, Array] = {}
     right: list[tuple[float, bool]] = []
@@ -66,11 +67,11 @@ def accuracies(store: Store, kind: str) -> list[Accuracy]:
         window = [one for _, one in right[max(0, end - WINDOW) : end]]
         if len(window) < FEWEST:
             continue
-        share = float(np.mean(window))
-        low, high = error_interval(share, len(window))
+        accuracy = float(np.mean(window))
+        low, high = error_interval(accuracy, len(window))
         at = right[end - 1][0]
         number = store.value("SELECT count(*) FROM answers WHERE at <= ?", at)
-        accuracies.append(Accuracy(at, number, share, low, high))
+        accuracies.append(Accuracy(at, number, accuracy, low, high))
     return accuracies
 
 
@@ -83,7 +84,7 @@ def _predicted(kind: str, x: Array) -> int:
 
 
 def plane(embedding: Array, before: list[list[float]] | None) -> Array:
-    """Return the two axes of the drawing: the principal axes, rotated so that it resembles the previous drawing."""
+    """Return the two axes of the drawing: principal axes, rotated to resemble the previous drawing."""
     rotation = principal_axes(embedding).rotation[:, :2]
     axes: Array = np.pad(rotation, ((0, 0), (0, 2 - rotation.shape[1])))
     if before:
@@ -102,12 +103,10 @@ def ellipses(maps: Sequence[Array], embedding: Array, axes: Array) -> list[list[
     return rows
 
 
-def assessed_people(
-    answers: Comparisons, n_dims: int, checks: Mapping[str, tuple[int, int]]
-) -> dict[str, dict[str, Any]]:
-    """Return lapse rate, verdict and reasons of each participant, as ``closerthan people`` gives them.
+def assessed_people(answers: Comparisons, n_dims: int, checks: Mapping[str, tuple[int, int]]) -> dict[str, Assessment]:
+    """Return the lapse rate, verdict and reasons of each participant, as ``closerthan people`` prints them.
 
-    A single participant cannot be assessed: each is judged by the map of the others.
+    Each participant is judged by the map of the others, so a single participant cannot be assessed.
 
     Parameters
     ----------
@@ -131,18 +130,21 @@ def enough(accuracies: list[Accuracy], answers: int, objects: int) -> str:
     if answers < _EARLY * objects:
         return (
             f"Too early to say: {counted(answers, 'answer')} for {counted(objects, 'object')}; "
-            f"look again at {_EARLY * objects:,}."
+            f"look again at {_EARLY * objects:,} answers."
         )
     if not accuracies or accuracies[-1].high - accuracies[-1].low > 2 * _WIDE:
-        return "Too few random questions were answered to measure how good the map is. Go on."
+        return "Too few random questions have been answered to measure the accuracy. Keep collecting answers."
     now = accuracies[-1]
     interval = f"{percent(now.low, 0)} to {percent(now.high, 0)}"
-    sentence = f"The map predicts {percent(now.share, 0)} of new random answers ({interval})"
+    sentence = f"The map predicts {percent(now.accuracy, 0)} of new random answers ({interval})"
     before = [one for one in accuracies if one.answers <= now.answers * 2 / 3]
     if not before:
-        return f"{sentence}. Go on until it no longer rises."
-    rise = now.share - before[-1].share
+        return f"{sentence}. Keep collecting answers until the accuracy no longer rises."
+    rise = now.accuracy - before[-1].accuracy
     if rise > _RISE:
         more = f"{percentage_points(rise, 0)} points more than at {before[-1].answers:,} answers"
-        return f"{sentence}, {more}: it still rises. Go on."
-    return f"{sentence}, as at {before[-1].answers:,} answers: more answers change little. It is enough, or nearly."
+        return f"{sentence}, {more}. The accuracy is still rising: keep collecting answers."
+    return (
+        f"{sentence}, about as many as at {before[-1].answers:,} answers. More answers would change little: "
+        "the study has enough, or nearly enough, answers."
+    )

@@ -1,4 +1,4 @@
-"""Possible positions of new objects on an existing map, by which questions about them are chosen."""
+"""Possible positions of new objects on an existing map, used to choose questions about these objects."""
 
 from collections.abc import Sequence
 

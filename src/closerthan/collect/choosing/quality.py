@@ -1,4 +1,4 @@
-"""How carefully each participant of a running study answers. Nobody is ever excluded automatically.
+"""Response quality of the participants of a running study. No one is ever excluded automatically.
 
 Verdicts and thresholds are those of :mod:`closerthan.people`, so that the researcher's page and ``closerthan people``
 agree. The refit process assesses the participants (:func:`~closerthan.collect.choosing.judging.assessed_people`) and
@@ -10,7 +10,7 @@ import math
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, TypedDict
 
 from closerthan.collect.store.access import Access
 from closerthan.collect.store.database import Store
@@ -19,9 +19,17 @@ from closerthan.collect.web.interview import passed
 from closerthan.people.person import DOUBTFUL, FAST, FEW, one_sided, signs_of_carelessness
 from closerthan.wording import percent
 
-__all__ = ["Participant", "passed_checks", "people"]
+__all__ = ["Assessment", "Participant", "passed_checks", "people"]
 
 NOT_ASSESSED = "not assessed yet"
+
+
+class Assessment(TypedDict):
+    """Lapse rate, verdict and reasons of one participant, as in :class:`closerthan.people.person.Person`."""
+
+    lapse: float | None
+    verdict: str
+    reasons: str
 
 
 @dataclass(frozen=True)
@@ -38,12 +46,12 @@ class Participant:
         Check questions that were passed, repeated questions that were answered as before, and shared questions that
         were answered like most of the other participants.
     left
-        Fraction of the answers in the left (or first) position; None without answers.
+        Fraction of the answers in which the left (or first) option was chosen; None without answers.
     median_ms, fast
         Median response time in milliseconds, and the fraction of the answers that took less than 0.3 s.
     lapse, verdict, reasons
-        Lapse rate, verdict and reasons at the latest assessment, as in :class:`closerthan.people.person.Person`.
-        Before it, the verdict is "few" or "not assessed yet", and the reasons are those that need no map.
+        The latest :class:`Assessment`. Before the first one, the verdict is "few" or "not assessed yet", and the
+        reasons are those that need no map.
     """
 
     name: str
@@ -61,7 +69,7 @@ class Participant:
 
     @property
     def needs_attention(self) -> bool:
-        """True if the researcher should look at the answers."""
+        """True if the researcher should look at this participant's answers."""
         return bool(self.reasons) and (self.verdict in DOUBTFUL or self.verdict in ("fine", NOT_ASSESSED))
 
     def to_data(self) -> dict[str, Any]:
@@ -93,7 +101,7 @@ def people(store: Store, study: Study, access: Access) -> list[Participant]:
             WHERE questions.place > 0 AND rt_ms IS NOT NULL GROUP BY participant""", 1000 * FAST
         )}  # fmt: skip
         judgement = store.value("SELECT judgement FROM maps WHERE judgement IS NOT NULL ORDER BY version DESC LIMIT 1")
-        assessed = json.loads(judgement or "{}").get("people") or {}
+        assessed: dict[str, Assessment] = json.loads(judgement or "{}").get("people") or {}
         checks, repeats, shared = passed_checks(store, study.kind), _repeats(store, study), _agreements(store, study)
     participants = []
     for row in rows:
@@ -122,7 +130,7 @@ def people(store: Store, study: Study, access: Access) -> list[Participant]:
 
 def _before_assessment(
     n_answers: int, checks: tuple[int, int], fraction_left: float | None, fast: float | None, study: Study
-) -> dict[str, Any]:
+) -> Assessment:
     """Return verdict and reasons of a participant who is not part of an assessment yet."""
     if n_answers < FEW:
         return {"lapse": None, "verdict": "few", "reasons": ""}
@@ -149,7 +157,7 @@ def passed_checks(store: Store, kind: str) -> dict[int, tuple[int, int]]:
 
 
 def _repeats(store: Store, study: Study) -> dict[int, tuple[int, int]]:
-    """For each participant, the numbers of repeated questions answered as before and answered at all."""
+    """Return, for each participant, the numbers of repeated questions answered as before and answered at all."""
     counts = _pairs()
     rows = store.rows(
         """SELECT again.participant, again.first, again.second, again.third, later.choice AS choice,
@@ -168,7 +176,7 @@ def _repeats(store: Store, study: Study) -> dict[int, tuple[int, int]]:
 
 
 def _agreements(store: Store, study: Study) -> dict[int, tuple[int, int]]:
-    """For each participant, the numbers of shared questions answered like most others and compared with them."""
+    """Return, for each participant, how many shared answers agree with most others, out of how many compared."""
     picks: defaultdict[str, list[tuple[int, int]]] = defaultdict(list)
     rows = store.rows("SELECT * FROM questions JOIN answers ON question = id WHERE kind = 'shared' AND said = 'choice'")
     for row in rows:

@@ -1,4 +1,4 @@
-"""Selection of a participant's next question: a plan gives its kind, the queue or a random draw its objects."""
+"""Selection of a participant's next question: a plan determines its kind, a queue or a random draw its objects."""
 
 import itertools
 import math
@@ -15,8 +15,8 @@ __all__ = ["DrawnQuestion", "QuestionDrawer", "content_of"]
 _LETTERS = {"chosen": "c", "random": "r", "shared": "s", "repeat": "a", "check": "k"}
 _NAMES = {letter: name for name, letter in _LETTERS.items()}
 _SMALL = 12  # with at most this many objects, all questions are listed; with more, rejection sampling is fast
-_LOOKED_AT = 50  # questions at the head of the queue; a participant has rarely answered all of these before
-_TRIES = 1000  # of rejection sampling
+_QUEUE_HEAD = 50  # questions of the queue to consider; a participant has rarely answered all of these before
+_TRIES = 1000  # attempts of rejection sampling
 
 
 class DrawnQuestion(NamedTuple):
@@ -61,7 +61,7 @@ class QuestionDrawer:
         for place in self._shared_places():
             plan[place - 1] = "shared"
         free = [place for place in range(number) if plan[place] is None]
-        # Only earlier questions can be repeated, so repeats are in the second half of the free places, if they fit.
+        # Only earlier questions can be repeated, so repeats are in the second half of the free places if possible.
         n_repeats = self._study.count_of("repeat")
         late = free[-max(n_repeats, len(free) // 2) :] if n_repeats else []
         for place in self._random.sample(late, n_repeats):
@@ -91,10 +91,7 @@ class QuestionDrawer:
         """Choose the questions that all participants get, once for the study."""
         for place in self._shared_places():
             if self._store.value("SELECT 1 FROM shared WHERE place = ?", place) is None:
-                excluded = {
-                    self._content(tuple(row)) for row in self._store.rows("SELECT first, second, third FROM shared")
-                }
-                first, second, third = self._random_objects(excluded)
+                first, second, third = self._random_objects(self._shared_contents())
                 self._store.insert("shared", place=place, first=first, second=second, third=third)
 
     def assign(self, participant: int, place: int, plan: str, now: float) -> None:
@@ -139,7 +136,7 @@ class QuestionDrawer:
 
     def _from_queue(self, participant: int) -> DrawnQuestion | None:
         excluded = self._already_asked(participant) | self._shared_contents()
-        for row in self._store.rows("SELECT * FROM queue ORDER BY number LIMIT ?", _LOOKED_AT):
+        for row in self._store.rows("SELECT * FROM queue ORDER BY number LIMIT ?", _QUEUE_HEAD):
             objects = (row["first"], row["second"], row["third"])
             if self._content(objects) not in excluded and self._available.issuperset(objects):
                 self._store.change("DELETE FROM queue WHERE number = ?", row["number"])

@@ -1,7 +1,7 @@
 """The process that refits the map of a running study, assesses it, and fills the queue of questions.
 
 ``python -m closerthan.collect.choosing.refit STUDY`` refits once for each line on its standard input and exits at the
-end of the input, so it exits with the server, however the server ends. Both communicate through the database.
+end of the input, so it exits with the server, however the server ends. Results are passed through the database.
 """
 
 import contextlib
@@ -10,15 +10,15 @@ import signal
 import sys
 import time
 from pathlib import Path
-from typing import Any, NamedTuple, TypedDict
+from typing import NamedTuple, TypedDict
 
 import numpy as np
 
 from closerthan.arrays import Array
-from closerthan.collect.choosing.belief import LOSS, believed, fitted_map
+from closerthan.collect.choosing.belief import LOSS, fit_belief, fitted_map
 from closerthan.collect.choosing.information import Chosen, Questions, choose
 from closerthan.collect.choosing.judging import Accuracy, accuracies, assessed_people, ellipses, enough, plane
-from closerthan.collect.choosing.quality import passed_checks
+from closerthan.collect.choosing.quality import Assessment, passed_checks
 from closerthan.collect.store.answers import comparisons_of
 from closerthan.collect.store.database import FILE, Store
 from closerthan.collect.study.description import Study, read_study
@@ -29,7 +29,9 @@ from closerthan.operating_system import lower_priority
 __all__ = ["refit"]
 
 ASSESS_AGAIN = 1.1  # factor by which the number of answers must have grown before people are assessed again
-LEAST_QUEUE = 60  # minimum length of the queue; with few objects, one question per object would be used up at once
+LEAST_QUEUE = (
+    60  # minimum length of the queue; with few objects, one question per object would not last until the next refit
+)
 
 
 def refit(study: Study, store: Store) -> int | None:
@@ -37,7 +39,7 @@ def refit(study: Study, store: Store) -> int | None:
     with store.reading():
         answers = comparisons_of(store, study.kind)
         available = {row["number"] for row in store.rows("SELECT number FROM objects WHERE shown")}
-        # Questions that are waiting for an answer need not be asked of somebody else.
+        # Questions that wait for an answer need not be put to anyone else.
         pending = store.rows("SELECT content FROM questions LEFT JOIN answers ON question = id WHERE question IS NULL")
         before = store.value("SELECT judgement FROM maps WHERE judgement IS NOT NULL ORDER BY version DESC LIMIT 1")
         seed = 1 + (store.value("SELECT max(version) FROM maps") or 0)
@@ -48,7 +50,7 @@ def refit(study: Study, store: Store) -> int | None:
     if answers is not None and len(answers) >= answers.n_objects:
         starts = [None, *_same_shape(last, (n_objects, study.dimensions))]
         embedding = fitted_map(answers, study.dimensions, loss, np.random.default_rng(0), starts)
-        belief = believed(answers, embedding, loss, rng)
+        belief = fit_belief(answers, embedding, loss, rng)
     questions = Questions(study.kind, n_objects)
     waiting = questions.keys(np.array([row["content"].split(":") for row in pending]).astype(np.int64))
     chosen = choose(questions, answers, max(n_objects, LEAST_QUEUE), rng, waiting, belief)
@@ -70,16 +72,23 @@ def _same_shape(places: str | None, shape: tuple[int, int]) -> list[Array]:
 class Judgement(TypedDict, total=False):
     """The assessment of a map for the researcher's page, which the database stores as JSON.
 
-    `drawn` are coordinates in the plane, `spread` the ellipses around them, `accuracy` the accuracy over time, `enough`
-    the advice in words, `people` the assessment of each participant and `people_assessed_at` the number of answers
-    that it is based on.
+    Attributes
+    ----------
+    drawn, spread
+        Coordinates in the plane, and the ellipses around them.
+    accuracy
+        The accuracy over time.
+    enough
+        Advice in words on whether to continue the study.
+    people, people_assessed_at
+        The assessment of each participant, and the number of answers that it is based on.
     """
 
     drawn: list[list[float]]
     spread: list[list[float]]
     accuracy: list[Accuracy]
     enough: str
-    people: dict[str, dict[str, Any]] | None
+    people: dict[str, Assessment] | None
     people_assessed_at: int | None
 
 
@@ -116,7 +125,10 @@ def _judgement(study: Study, store: Store, answers: Comparisons, fitted: Fitted,
     accuracy = accuracies(store, study.kind)
     people, assessed_at = before.get("people"), before.get("people_assessed_at")
     if answers.n_answers >= ASSESS_AGAIN * (assessed_at or 0):
-        checks = {str(number): (asked, passed) for number, (passed, asked) in passed_checks(store, study.kind).items()}
+        checks = {
+            str(number): (n_checks, n_passed)
+            for number, (n_passed, n_checks) in passed_checks(store, study.kind).items()
+        }
         people, assessed_at = assessed_people(answers, study.dimensions, checks), answers.n_answers
     return {
         "drawn": (fitted.embedding @ axes - (fitted.embedding @ axes).mean(axis=0)).round(5).tolist(),

@@ -17,7 +17,8 @@ class RefitProcess:
 
     def __init__(self, folder: Path, every: int) -> None:
         self._folder, self._every = folder, every
-        self._new = every  # the first refit is due immediately, because it fills the queue
+        # Number of answers since the last refit. The first refit is due immediately, because it fills the queue.
+        self._new = every
         self._lock = threading.Lock()
         self._process: subprocess.Popen[str] | None = None
         self._busy = self._stopped = False

@@ -1,4 +1,4 @@
-"""Secrets of a study, in files that only their owner can read: the researcher's token and the key for hashes."""
+"""The secrets of a study, in files that only their owner can read: the researcher's token and the key of hashes."""
 
 import contextlib
 import hmac
@@ -41,7 +41,7 @@ class Access:
         return self._secret(_KEY).encode()
 
     def allows(self, token: str) -> bool:
-        """Return whether this is the researcher's token, in constant time."""
+        """Return whether a token is the researcher's; the comparison takes constant time."""
         return hmac.compare_digest(token.encode(), self.token.encode())
 
     def pseudonym(self, participant: int, person: str | None) -> str:
@@ -54,6 +54,6 @@ class Access:
         with contextlib.suppress(FileExistsError), open(path, "x", opener=open_private) as file:
             file.write(secrets.token_urlsafe(24) + "\n")
         secret = path.read_text(encoding="ascii", errors="replace").strip()
-        if len(secret) < _SHORTEST:  # after a full disk, for example; an empty token would give access to everyone
+        if len(secret) < _SHORTEST:  # for example if the disk was full; an empty token would give access to everyone
             raise ValueError(f"{path} contains no secret; restore it from a copy, or delete it to create a new one")
         return secret

@@ -8,17 +8,16 @@ import numpy as np
 from closerthan.collect.store.database import Store
 from closerthan.comparisons import Comparisons, Trials
 
-__all__ = ["about_objects", "comparisons_of"]
+__all__ = ["INFORMATIVE_KINDS", "comparisons_of"]
 
-about_objects = ("chosen", "random", "shared", "repeat")
+INFORMATIVE_KINDS = ("chosen", "random", "shared", "repeat")
 """Kinds of questions whose answers carry information about the objects."""
 
 
-def comparisons_of(store: Store, kind: str, kinds: Collection[str] = about_objects) -> Comparisons | None:
+def comparisons_of(store: Store, kind: str, kinds: Collection[str] = INFORMATIVE_KINDS) -> Comparisons | None:
     """Return all answers with their participants as comparisons, or None if there are no answers.
 
-    Choosing the odd one out gives two triplets: each of the other two objects is closer to the other one than to the
-    odd one.
+    Choosing the odd one out gives two triplets: each of the other two is closer to its partner than to the odd one.
     """
     n_objects = store.value("SELECT count(*) FROM objects")
     rows, answers, people, times, sides = [], [], [], [], []
@@ -41,7 +40,7 @@ def comparisons_of(store: Store, kind: str, kinds: Collection[str] = about_objec
     )
 
 
-def chosen_answers(store: Store, kinds: Collection[str] = about_objects) -> Iterator[Any]:
+def chosen_answers(store: Store, kinds: Collection[str] = INFORMATIVE_KINDS) -> Iterator[Any]:
     """Yield the questions that were answered with a choice, in the order of the answers."""
     placeholders = ", ".join("?" * len(kinds))
     yield from store.rows(

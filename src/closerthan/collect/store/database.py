@@ -120,7 +120,7 @@ class Store:
         return self._connection.execute(query, values).rowcount
 
     def name_objects(self, names: Sequence[str]) -> dict[str, int]:
-        """Return the number of each object; names keep their numbers, and missing objects are no longer shown."""
+        """Number the objects and return the numbers; known names keep theirs, and other stored objects are hidden."""
         with self.writing():
             numbers = {row["name"]: row["number"] for row in self.rows("SELECT number, name FROM objects")}
             for name in names:
@@ -133,11 +133,11 @@ class Store:
         return {name: numbers[name] for name in names}
 
     def tidy(self) -> None:
-        """Move the journal into the file, so that the journal contains no deleted data."""
+        """Move the journal into the file, so that the journal does not retain deleted data."""
         self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
     def backup(self, path: str | Path) -> None:
-        """Copy the file while it is in use. The copy is written atomically."""
+        """Copy the database, which may be in use. The copy is written atomically."""
         with whole_file(path) as file:
             copy = sqlite3.connect(file.name)
             try:

@@ -1,4 +1,4 @@
-"""Exports of a study (answers for ``closerthan fit``, the map, a ZIP archive) and the deletion of participants."""
+"""Export a study (answers for ``closerthan fit``, the map, a ZIP archive), and delete participants."""
 
 import csv
 import io
@@ -113,7 +113,7 @@ def write_study(store: Store, study: Study, access: Access, path: Path) -> None:
 
 
 def forget(store: Store, access: Access, person: str) -> int:
-    """Delete a person with all answers, and return the number of these answers.
+    """Delete a person with all of their answers, and return the number of these answers.
 
     ``person`` is the recruiter's id or the name in the exported answers.
     """

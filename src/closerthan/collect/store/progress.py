@@ -9,26 +9,26 @@ from closerthan.collect.store.database import Store
 __all__ = ["AWAY", "Progress", "progress"]
 
 AWAY = 1800.0  # seconds without an answer after which a participant counts as dropped out
-_HOURS = 48  # hours in `by_hour`
+_HOURS = 48  # length of `by_hour`
 
 
 @dataclass(frozen=True)
 class Progress:
-    """Numbers of participants and answers; practice does not count as an answer.
+    """Numbers of participants and answers.
 
     Attributes
     ----------
     started, finished, failed, running, dropped, declined
-        Participants who gave consent; finished; finished but failed the checks; are answering; stopped answering; and
-        did not give consent.
+        Participants who gave consent, who finished, who finished but failed the checks, who are answering, who stopped
+        answering, and who did not give consent.
     answers, skipped, ties, last_hour
-        Answers in total, those that are no choice, and those of the last hour.
+        Answers without practice: in total, skipped, ties, and those of the last hour.
     kinds
         Answers by kind of question, practice included.
     median_ms
-        Median response time in milliseconds.
+        Median response time in milliseconds, practice included.
     by_hour
-        Answers in each of the last hours, the current one last.
+        Answers in each of the last 48 hours, practice included; the current hour comes last.
     """
 
     started: int
@@ -91,5 +91,5 @@ def progress(store: Store, now: float | None = None) -> Progress:
 
 
 def _counts(store: Store, query: str, *values: float) -> dict[Any, int]:
-    """Return the rows of a query with a name and a number each."""
+    """Return the result of a query for pairs of a name and a count."""
     return dict(map(tuple, store.rows(query, *values)))

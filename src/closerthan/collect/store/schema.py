@@ -5,22 +5,23 @@ from collections.abc import Sequence
 
 __all__ = ["APPLICATION", "MIGRATIONS", "NewerFileError", "migrate"]
 
-APPLICATION = 0x436C5468  # "ClTh": marks the file as ours
+APPLICATION = 0x436C5468  # "ClTh" marks the file as a database of closerthan
 
-# One script per version; a file of version n has run the first n of them. Released scripts are never changed.
+# One script per version: version n of a file is the result of the first n scripts. Statements that have been released
+# are never changed.
 _FIRST = """
 CREATE TABLE about (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE objects (number INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, shown INTEGER NOT NULL DEFAULT 1);
 CREATE TABLE consents (version TEXT PRIMARY KEY, text TEXT NOT NULL);
 CREATE TABLE participants (
-    number INTEGER PRIMARY KEY AUTOINCREMENT,  -- a number is not given again to somebody else
+    number INTEGER PRIMARY KEY AUTOINCREMENT,  -- numbers are never reused
     state TEXT NOT NULL CHECK (state IN ('running', 'complete', 'failed', 'declined')),
     consent TEXT REFERENCES consents,
     joined_at REAL NOT NULL,
     ended_at REAL,
     plan TEXT NOT NULL DEFAULT ''              -- the kind of question at each place
 );
--- Who somebody is at the recruiter: apart from everything else, so that it can be left out or forgotten.
+-- The recruiter's ids, in a table of their own, so that they can be left out or deleted.
 CREATE TABLE identities (
     participant INTEGER NOT NULL REFERENCES participants ON DELETE CASCADE,
     role TEXT NOT NULL,
@@ -36,12 +37,12 @@ CREATE TABLE keys (
 CREATE TABLE questions (
     id TEXT PRIMARY KEY,
     participant INTEGER NOT NULL REFERENCES participants ON DELETE CASCADE,
-    place INTEGER NOT NULL,                    -- from 1; practice questions end at 0
+    place INTEGER NOT NULL,                    -- questions count from 1; practice questions have places up to 0
     kind TEXT NOT NULL CHECK (kind IN ('practice', 'chosen', 'random', 'shared', 'repeat', 'check')),
     first INTEGER NOT NULL REFERENCES objects,
     second INTEGER NOT NULL REFERENCES objects,
     third INTEGER NOT NULL REFERENCES objects,
-    content TEXT NOT NULL,                     -- the same for the same objects, on whatever sides
+    content TEXT NOT NULL,                     -- identifies the question, whatever the order of its options
     repeats TEXT REFERENCES questions ON DELETE CASCADE,
     score REAL,
     map INTEGER,
@@ -78,13 +79,13 @@ CREATE TABLE queue (
 CREATE TABLE maps (
     version INTEGER PRIMARY KEY,
     made_at REAL NOT NULL,
-    answers INTEGER NOT NULL,                  -- how many it was fitted to
-    places TEXT NOT NULL                       -- JSON: coordinates by the number of the object
+    answers INTEGER NOT NULL,                  -- number of answers that the map was fitted to
+    places TEXT NOT NULL                       -- JSON: coordinates in the order of the object numbers
 );
 """
 
 _JUDGED_MAPS = """
--- What a map is worth, as JSON: the spread of each object, and the words that the researcher reads.
+-- The assessment of a map as JSON: the spread of each object, and the texts for the researcher.
 ALTER TABLE maps ADD COLUMN judgement TEXT;
 """
 
@@ -96,7 +97,7 @@ class NewerFileError(ValueError):
 
 
 def migrate(connection: sqlite3.Connection, path: object, migrations: Sequence[str] = MIGRATIONS) -> None:
-    """Bring a file to the current version in one transaction.
+    """Migrate a file to the current version in one transaction.
 
     Examples
     --------

@@ -34,7 +34,7 @@ class Shares:
 
 @dataclass(frozen=True)
 class Codes:
-    """Completion codes, which tell the recruiter how a participant ended."""
+    """Completion codes, which tell the recruiter how the participation ended."""
 
     complete: str = ""
     no_consent: str = ""
@@ -94,7 +94,7 @@ class Study:
 
     @cached_property
     def texts(self) -> dict[str, str]:
-        """The texts of the buttons and messages."""
+        """The texts of the buttons and messages, in the language of the study."""
         return {**TEXTS[self.language], **self.buttons}
 
     def count_of(self, kind: str) -> int:
@@ -231,17 +231,17 @@ def _check_combinations(study: Study, document: "_Document") -> None:
         raise document.problem(
             "question",
             "number",
-            f"{study.number} questions per person require {needed} different ones, but {n} objects make {possible}; "
+            f"{study.number} questions per person require {needed} different ones, but {n} objects allow {possible}; "
             "lower number, or add objects",
         )
     if study.dimensions >= n:
         raise document.problem(
             "map",
             "dimensions",
-            f"dimensions is {study.dimensions}, but there are only {n} objects; two or three are usual",
+            f"dimensions is {study.dimensions}, but there are only {n} objects; 2 or 3 dimensions are usual",
         )
     if study.count_of("repeat") > study.count_of("chosen") + study.count_of("random"):
-        raise document.problem("shares", "repeat", "there are fewer questions than repeats of them; lower repeat")
+        raise document.problem("shares", "repeat", "there are more repeats than questions to repeat; lower repeat")
     for role, parameter in study.recruiter.parameters.items():
         if not isinstance(parameter, str) or not parameter:
             raise document.problem(

@@ -1,4 +1,4 @@
-"""Creation of a study: a folder with its stimuli and a study.toml to fill in."""
+"""Create a study: a folder with its stimuli and a study.toml to fill in."""
 
 import json
 import math

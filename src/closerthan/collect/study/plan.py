@@ -1,4 +1,4 @@
-"""Sample size planning: a study is simulated with artificial participants and objects at random positions."""
+"""Sample size planning, by simulating a study with artificial participants and objects at random positions."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from closerthan.arrays import Array
 from closerthan.checks import number
-from closerthan.collect.choosing.belief import FEWEST, LOSS, believed, fitted_map
+from closerthan.collect.choosing.belief import FEWEST, LOSS, fit_belief, fitted_map
 from closerthan.collect.choosing.information import Questions, choose
 from closerthan.collect.store.answers import triplets
 from closerthan.collect.study.description import Study
@@ -47,9 +47,8 @@ class SimulatedPeople:
     ) -> list[list[tuple[int, int, int]]]:
         """Simulate the answers to questions; each answer is a list of triplets (anchor, near, far)."""
         typical = float(np.sqrt(2 * points.var(axis=0).sum()))
-        pairs = (
-            [(0, 1), (0, 2)] if kind == "closer" else [(1, 2), (0, 2), (0, 1)]
-        )  # pair c does not contain option c, so if it is the closest, c is the odd one out
+        # For odd-one-out questions, pair c leaves out option c, which is the odd one if the pair is the closest.
+        pairs = [(0, 1), (0, 2)] if kind == "closer" else [(1, 2), (0, 2), (0, 1)]
         distances = np.stack(
             [np.linalg.norm(points[questions[:, a]] - points[questions[:, b]], axis=1) for a, b in pairs], axis=1
         )
@@ -63,11 +62,11 @@ class SimulatedPeople:
 
 @dataclass(frozen=True)
 class Step:
-    """The numbers of participants and of informative answers, and the accuracy of the map on test questions."""
+    """The number of participants, the number of simulated answers, and the accuracy of the map on test questions."""
 
     people: int
     answers: int
-    right: float
+    accuracy: float
 
 
 def simulate(study: Study, people: SimulatedPeople, most: int, rng: np.random.Generator) -> Iterator[Step]:
@@ -99,7 +98,7 @@ def simulate(study: Study, people: SimulatedPeople, most: int, rng: np.random.Ge
             comparisons = _comparisons(answers, n_objects)
             if len(answers) >= FEWEST * n_objects * study.dimensions:
                 embedding = fitted_map(comparisons, study.dimensions, loss, rng, [embedding])
-                belief = believed(comparisons, embedding, loss, rng)
+                belief = fit_belief(comparisons, embedding, loss, rng)
         assert comparisons is not None
         starts = [None] if embedding is None else [None, embedding]
         embedding, n_people = fitted_map(comparisons, study.dimensions, loss, rng, starts), total
@@ -109,7 +108,7 @@ def simulate(study: Study, people: SimulatedPeople, most: int, rng: np.random.Ge
 def simulate_runs(
     study: Study, people: SimulatedPeople, most: int, seed: int, n_runs: int = RUNS
 ) -> Iterator[list[Step]]:
-    """Yield the same step of ``n_runs`` independent simulations at a time."""
+    """Run ``n_runs`` independent simulations in parallel steps, and yield the list of results of each step."""
     children = np.random.default_rng(seed).spawn(n_runs)
     return (list(runs) for runs in zip(*(simulate(study, people, most, rng) for rng in children), strict=True))
 

@@ -1,4 +1,4 @@
-"""Recruiters: which parameters of the address identify participants, and where participants are redirected."""
+"""Recruiters: the address parameters that identify participants, and the address to which participants return."""
 
 import re
 from collections.abc import Mapping
@@ -39,7 +39,7 @@ class Recruiter:
     frames: str = ""
 
     def identity(self, address: Mapping[str, str]) -> dict[str, str]:
-        """Return the parameters of the address by role, ignoring unknown ones."""
+        """Return the recruiter's parameters in the address by role, without those that are empty."""
         values = {role: address.get(name, "").strip() for role, name in self.parameters.items()}
         return {role: value[:_LONGEST] for role, value in values.items() if value}
 

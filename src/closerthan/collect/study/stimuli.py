@@ -62,7 +62,7 @@ class Stimulus:
 
     @property
     def form(self) -> str:
-        """image, video, sound or text."""
+        """The form of presentation: image, video, sound or text."""
         return "text" if self.file is None else ENDINGS[self.file.suffix.lower()]
 
     @property
@@ -94,15 +94,14 @@ def read_folder(folder: Path) -> list[Stimulus]:
             f"one of {', '.join(ENDINGS)}, or move it elsewhere"
         )
     stems = Counter(file.stem for file in files)
-    mixed = (
-        len({_is_number(stem) for stem in stems}) > 1
-    )  # as in 1.png and ant.png: file readers expect one or the other
+    # File readers expect either numbers or names, so 1.png and ant.png keep their extensions.
+    mixed = len({_is_number(stem) for stem in stems}) > 1
     stimuli = []
     for file in files:
         name = file.stem if stems[file.stem] == 1 and not mixed else file.name
         text = _text(file) if file.suffix.lower() == ".txt" else ""
         _check_picture(file)
-        stimuli.append(Stimulus(name, "", None, text) if text else Stimulus(name, _spoken(file.stem), file))
+        stimuli.append(Stimulus(name, "", None, text) if text else Stimulus(name, _words_of(file.stem), file))
     if not stimuli and any(entry.is_dir() for entry in folder.iterdir()):
         raise ValueError(f"{folder} contains only folders, which are not searched; put all files into one folder")
     return _checked(stimuli, folder)
@@ -111,7 +110,7 @@ def read_folder(folder: Path) -> list[Stimulus]:
 def read_table(path: Path) -> list[Stimulus]:
     """Read a CSV file with columns name, file or text, and alt; file names are relative to its folder."""
     if not path.is_file():
-        raise ValueError(f"{path} does not exist, but it lists the stimuli; restore it, or create the study again")
+        raise ValueError(f"{path} does not exist; it lists the stimuli, so restore it, or create the study again")
     try:
         with open(path, encoding="utf-8-sig", newline="") as file:
             table = csv.DictReader(file, strict=True)
@@ -164,7 +163,7 @@ def _stimulus(path: Path, line: int, row: dict[str, Any]) -> Stimulus:
 
 
 def _check_picture(file: Path) -> None:
-    """Check the first bytes of a picture, as browsers do, whatever its extension."""
+    """Raise an error unless the first bytes, by which browsers recognise the format, are those of a picture."""
     if file.suffix.lower() in (".png", ".jpg", ".jpeg", ".gif", ".webp", ".avif"):
         with open(file, "rb") as opened:
             first = opened.read(64)
@@ -184,7 +183,7 @@ def _text(file: Path) -> str:
     return text
 
 
-def _spoken(stem: str) -> str:
+def _words_of(stem: str) -> str:
     return re.sub(r"[\s_-]+", " ", stem).strip()
 
 

@@ -1,4 +1,4 @@
-"""The interview of a participant: joining, the current state, and answering, with all checks on the server."""
+"""The interview of a participant: joining, answering and the current state. The server checks every request."""
 
 import hashlib
 import random
@@ -14,11 +14,11 @@ from closerthan.collect.study.stimuli import StimulusMessage
 
 __all__ = ["Interview", "QuestionMessage", "Refused", "StateMessage"]
 
-AHEAD = 2  # open questions per participant; the page preloads the pictures of the second
+AHEAD = 2  # open questions per participant; the page preloads the pictures of the second one
 _LONGEST_TIME = 7 * 24 * 3600 * 1000  # milliseconds; a page can stay open for days
 
 
-class Refused(Exception):  # noqa: N818 - not an error of the program
+class Refused(Exception):  # noqa: N818 - a refusal is not a program error
     """A request was refused, with an HTTP status and a reason."""
 
     def __init__(self, status: int, reason: str) -> None:
@@ -114,7 +114,7 @@ class Interview:
         """Store an answer and return the new state. When this method returns, the answer is on disk."""
         response, option = self._parsed_choice(choice)
         if rt_ms is not None and (type(rt_ms) is not int or not 0 <= rt_ms <= _LONGEST_TIME):
-            raise Refused(422, f"rt_ms is {rt_ms!r}; it must be a time in milliseconds, a whole number from 0")
+            raise Refused(422, f"rt_ms is {rt_ms!r}; it must be a whole number of milliseconds, at least 0")
         if not isinstance(question, str):
             raise Refused(422, "question must be the id of a question")
         with self._store.writing():
@@ -241,14 +241,12 @@ class Interview:
         return code, redirect
 
 
-_REMOVED: StimulusMessage = {
-    "form": "text",
-    "text": "?",
-}  # replaces an object that was removed while its question was open
+# Replaces an object that was removed from the study while a question about it was open.
+_REMOVED: StimulusMessage = {"form": "text", "text": "?"}
 
 
 def passed(kind: str, objects: tuple[int, int, int], choice: int | None) -> bool:
-    """Return whether a check question was answered correctly: with the anchor, or with the object that differs.
+    """Return whether a check question was answered correctly, with the anchor or the object that differs.
 
     Examples
     --------
@@ -263,7 +261,7 @@ def passed(kind: str, objects: tuple[int, int, int], choice: int | None) -> bool
 
 
 def _hash(key: str) -> bytes:
-    """Return the stored hash of a participant's key, with which nobody can answer in the participant's name."""
+    """Return the hash that is stored instead of a participant's key, so that the database does not reveal the key."""
     return hashlib.sha256(key.encode()).digest()
 
 

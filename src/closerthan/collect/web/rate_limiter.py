@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 __all__ = ["RateLimiter"]
 
-_REMEMBERED = 10_000  # number of callers; the least recently active caller is forgotten first
+_MOST_CALLERS = 10_000  # beyond this number, the least recently active caller is forgotten
 
 
 class RateLimiter:
@@ -28,12 +28,12 @@ class RateLimiter:
         self._buckets: OrderedDict[str, tuple[float, float]] = OrderedDict()
 
     def allows(self, caller: str) -> bool:
-        """Return whether a call is allowed."""
+        """Return whether a caller may make a call now, and count the call."""
         now = self._clock()
         tokens, last = self._buckets.pop(caller, (float(self._burst), now))
         tokens = min(self._burst, tokens + self._rate * (now - last))
         is_allowed = tokens >= 1
         self._buckets[caller] = (tokens - is_allowed, now)
-        if len(self._buckets) > _REMEMBERED:
+        if len(self._buckets) > _MOST_CALLERS:
             self._buckets.popitem(last=False)
         return is_allowed

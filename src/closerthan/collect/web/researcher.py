@@ -1,4 +1,4 @@
-"""The researcher's page: live progress and downloads. All requests except for static files need the token."""
+"""The researcher's page: live progress and downloads. All requests except those for static files need the token."""
 
 import asyncio
 import json
@@ -38,7 +38,7 @@ class _Snapshot(NamedTuple):
 
 
 class Researcher:
-    """The researcher's requests. They are answered by a separate thread, so that participants need not wait.
+    """The researcher's requests. A separate thread answers them, so that participants need not wait.
 
     Parameters
     ----------
@@ -118,7 +118,7 @@ class Researcher:
                 continue
 
     def _snapshot(self) -> _Snapshot:
-        """Return the current state, which is cached for a minute or until the database changes."""
+        """Return the current state, which is cached until the database changes, for at most a minute."""
         version = self._store.value("PRAGMA data_version")
         cache = self._cache
         if cache is None or cache.version != version or time.monotonic() - cache.read_at > 60:

@@ -32,7 +32,7 @@ _MEDIA_POLICY = "default-src 'none'; style-src 'unsafe-inline'; sandbox"
 
 
 def with_headers(app: ASGIApp, frames: str) -> ASGIApp:
-    """Wrap an application so that its replies carry security headers: no other hosts, no referrer, no caching."""
+    """Wrap an application so that its replies carry security headers: no other hosts, no referrer and no caching."""
     defaults = {
         b"content-security-policy": _POLICY.format(frames=frames or "'none'").encode(),
         b"x-content-type-options": b"nosniff",

@@ -1,4 +1,4 @@
-"""``closerthan collect serve``: serving a study until the server is stopped."""
+"""``closerthan collect serve``: serve a study until the server is stopped."""
 
 import contextlib
 import errno
@@ -62,7 +62,7 @@ def application(
 
     routes = [*participants.routes(), *researcher.routes()]
     app = Starlette(routes=routes, lifespan=open_while_serving)
-    app.router.redirect_slashes = False  # such redirects would ignore the path behind a proxy
+    app.router.redirect_slashes = False  # these redirects would ignore the path prefix behind a proxy
     return with_headers(app, study.recruiter.frames), researcher
 
 
@@ -114,7 +114,7 @@ def serve(folder: Path, *, host: str = "127.0.0.1", port: int = 8000, address: s
         )
         server = _Server(config)
         server.researcher = researcher
-        # uvicorn raises the signal again after it has stopped, when there is nothing left to interrupt.
+        # After it has stopped, uvicorn raises the signal again, although there is nothing left to interrupt.
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, lambda *_: None)
         server.run(sockets=[listening])

@@ -15,7 +15,7 @@ OTHERS = (".npy", ".npz", ".mat", ".parquet", ".pq", ".xlsx", ".xls", ".ods")
 """Suffixes of tables that cannot be read inside an archive."""
 
 ABOUT = ("readme", "license", "licence", "changelog", "codebook")
-"""Beginnings of the names of text files that are not tables."""
+"""Prefixes of the names of text files that are not tables."""
 
 
 def table_in(archive: Path, name: str | None = None) -> Path:
@@ -39,13 +39,13 @@ def table_in(archive: Path, name: str | None = None) -> Path:
     if len(tables) > 1:
         raise ValueError(
             f"{archive} contains {len(tables)} tables: {abbreviated(names)}; choose one by its name, "
-            f'such as variable="{names[0]}", or unpack it and pass the folder, whose files are read together'
+            f'such as variable="{names[0]}", or extract the archive and pass the folder, which is read as one table'
         )
     (table,) = tables
     if table.flag_bits & 1:
-        raise ValueError(f"{archive}: {table.filename} is encrypted; unpack it first, with its password")
+        raise ValueError(f"{archive}: {table.filename} is encrypted; extract it first, with its password")
     if _suffix(table.filename) not in TEXTS:
-        raise ValueError(f"{archive}: {table.filename} cannot be read inside an archive; unpack it first")
+        raise ValueError(f"{archive}: {table.filename} cannot be read inside an archive; extract it first")
     return archive / table.filename
 
 

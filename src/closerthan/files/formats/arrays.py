@@ -41,7 +41,7 @@ class ArrayTable(LoadedTable):
         main = _main(path, arrays, variable)
         columns: list[tuple[str | None, Any]] = []
         if main is not None and main.ndim == 2 and main.shape[0] in (3, 4) and main.shape[1] > 10:
-            raise ValueError(f"{path}: the table has shape {main.shape}; expected one row per answer, so transpose it")
+            raise ValueError(f"{path}: the table has shape {main.shape}; expected one row per answer; transpose it")
         if main is None:
             vectors = {name: np.ravel(array) for name, array in arrays.items() if _is_vector(array)}
             lengths = {len(array) for array in vectors.values()}
@@ -89,7 +89,7 @@ def read_npy(path: Path) -> Mapping[str, NDArray[Any]]:
     except Exception as error:  # NumPy raises many types, such as struct.error and zlib.error, for a damaged file
         if is_numpy and "pickle" in str(error).lower():
             raise ValueError(
-                f"{path} holds pickled Python objects, which are never loaded, as they may run code; "
+                f"{path} holds pickled Python objects, which are never loaded, because they can run code; "
                 "save numbers, or text of a fixed width (dtype 'U')"
             ) from None
         raise ValueError(f"{path} cannot be read as a NumPy file{f': {error}' if is_numpy else ''}") from None
@@ -142,10 +142,12 @@ def _check_size(file: IO[bytes], size: int) -> None:
     try:
         shape, _, dtype = read(file)
     except Exception:  # NumPy raises many types of exceptions, with messages of the Python parser
-        raise ValueError("its header is not that of an array; it is damaged") from None
+        raise ValueError("its header is not that of an array; the file is damaged") from None
     declared, actual = math.prod(shape) * dtype.itemsize, size - file.tell()
     if not dtype.hasobject and declared != actual:
-        raise ValueError(f"its header declares {declared:,} bytes of numbers, but it has {actual:,}; it is damaged")
+        raise ValueError(
+            f"its header declares {declared:,} bytes of numbers, but there are {actual:,}; the file is damaged"
+        )
 
 
 def _object_info(name: str, value: NDArray[Any]) -> Any:

@@ -43,7 +43,7 @@ class Cells(NamedTuple):
 def read_with_arrow(
     shape: Shape, objects: Sequence[int], labels: Sequence[int], numbers: Sequence[int]
 ) -> Cells | None:
-    """Read columns; return None if the file must be read line by line."""
+    """Read columns with pyarrow; return None if the file must be read line by line."""
     import pyarrow as pa
     from pyarrow import csv as arrow
 
@@ -113,7 +113,7 @@ def _numbers(column: Any) -> NDArray[np.float64] | None:
 
 
 def _is_plain(shape: Shape) -> bool:
-    """Return whether pyarrow and the csv module see the same cells in the file."""
+    """Return whether pyarrow and the csv module read the same cells from the file."""
     longest = csv.field_size_limit()
     ends = (ord(shape.delimiter), _NEWLINE, _RETURN)
     rest = b""

@@ -1,4 +1,4 @@
-"""Arrays of HDF5 files, read by h5py; links to other files and implausibly large arrays are refused."""
+"""Read arrays of HDF5 files with h5py; links to other files and implausibly large arrays are refused."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -80,5 +80,6 @@ def check_inside(path: Path, name: str, dataset: Any) -> None:
 
 def _external(path: Path, name: str) -> RefusedError:
     return RefusedError(
-        f"{path}: {name!r} is a link or is stored in another file, and other files are not read; copy it in"
+        f"{path}: {name!r} is a link or is stored in another file, and other files are not read; copy the data into "
+        "this file"
     )

@@ -1,4 +1,4 @@
-"""Files that hold a single JSON value: a list of records (objects or lists of values), or nested records."""
+"""Files that hold a single JSON value: a list of records (objects, or lists of values), or nested records."""
 
 import json
 from collections.abc import Iterator
@@ -19,7 +19,7 @@ _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
 def is_array(path: Path) -> bool:
-    """Return whether the file is a single JSON value or has a list of records per line, rather than one record."""
+    """Return whether the file is a single JSON value or has several records per line, unlike JSON lines."""
     try:
         with open_bytes(path) as file:
             lines = (line for line in file if line.strip())

@@ -16,7 +16,7 @@ _EXPECTED = 'expected an object such as {"anchor": "a", "near": "b", "far": "c"}
 
 
 class Nested(str):
-    """JSON text of a cell that is neither a name nor a number, which is an error only if its column is used."""
+    """The JSON text of a cell that is neither a name nor a number; it is an error only if the column is used."""
 
 
 class JsonLinesTable(LoadedTable):
@@ -39,7 +39,9 @@ class JsonLinesTable(LoadedTable):
             cells = self._flat(number, content)
             kinds |= {type(name) for name in cells}
             if len(kinds) > 1:
-                raise self._problem(number, f"some {self.part}s are objects and some are lists; use one or the other")
+                raise self._problem(
+                    number, f"some {self.part}s are objects and others are lists; use only one of these forms"
+                )
             for name, cell in cells.items():
                 rows, column = cells_of.setdefault(name, ([], []))
                 rows.append(len(self._numbers))
@@ -48,7 +50,7 @@ class JsonLinesTable(LoadedTable):
         if not self._numbers:
             raise NoAnswerError(f"{path} is empty: it has no {self.part} with an answer")
         if not cells_of:
-            raise NoAnswerError(f"{path}: its {self.part}s are empty; {_EXPECTED}")
+            raise NoAnswerError(f"{path}: all {self.part}s are empty; {_EXPECTED}")
         columns = [(name if isinstance(name, str) else None, cells) for name, cells in cells_of.items()]
         super().__init__(path, self.kind, columns)
         if kinds == {int}:

@@ -13,7 +13,7 @@ __all__ = ["ExpandedTable", "expand_lists", "may_be_list"]
 
 _BRACKETS = re.compile(r"\s*(\[.*\]|\(.*\))\s*", re.DOTALL)
 _SEPARATORS = (";", "|")  # between the objects of a list without brackets
-_LONGEST = 10_000  # objects in a list
+_LONGEST = 10_000  # maximum number of objects in a list
 
 
 def expand_lists(table: Table) -> Table:
@@ -32,7 +32,7 @@ def expand_lists(table: Table) -> Table:
 
 
 class ExpandedTable(TableWrapper):
-    """A table with columns of lists; the numbered columns made from the lists follow the original columns."""
+    """A table in which columns of lists are expanded; the numbered columns follow the original columns."""
 
     def __init__(self, table: Table, lists: dict[int, list[list[str]]]) -> None:
         self._parts: list[tuple[int, Column]] = []

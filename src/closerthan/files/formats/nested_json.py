@@ -1,6 +1,6 @@
-"""Nested JSON, flattened to records: people with lists of screens, lists by person, and exports of NEXT.
+"""Flatten nested JSON to records: people with lists of screens, lists by person, and exports of NEXT.
 
-Values given once for a person or a block are repeated in each of its records.
+A value that is stored once for a person or a block is repeated in each of its records.
 """
 
 import functools
@@ -12,7 +12,7 @@ from closerthan.files.formats.tables import abbreviated
 
 __all__ = ["NEXT", "Records", "holds_records", "is_object_column", "list_of_records", "records_in"]
 
-_LEVELS = 8  # more than people, sessions, blocks and screens need
+_LEVELS = 8  # maximum depth; people, sessions, blocks and screens need fewer
 _OBJECTS = ("anchor", "near", "far", "left", "right", "near_1", "near_2", "far_1", "far_2")
 _LIST_ROLES = ("items", "ranking", "shown")
 _SPLITS = frozenset({"train", "training", "test", "testing", "validation"})
@@ -65,7 +65,7 @@ def records_in(content: Any, level: int = 0) -> Records | None:
 
 
 def list_of_records(record: Any) -> str | None:
-    """Return the name of a record's list of further records; None if there is none, or the record is an answer."""
+    """Return the key under which a record lists further records; None if there is none or the record is an answer."""
     if not isinstance(record, dict) or any(fits(role, name) for role in _OBJECTS for name in record):
         return None
     has_objects = any(is_object_column(name) for name in record)  # those of an answer, or all objects of a study

@@ -1,4 +1,4 @@
-"""Open files that may be compressed: with gzip, as indicated by the suffix .gz, or in a zip archive.
+"""Open files that may be compressed, with gzip (suffix .gz) or in a zip archive.
 
 A file in an archive has a path like a file in a folder: ``answers.zip/study/answers.csv``.
 """
@@ -33,7 +33,7 @@ __all__ = [
 
 Reader = TypeVar("Reader", bound=Callable[..., Any])
 
-_LONGEST = 2000  # characters of an error message
+_LONGEST = 2000  # maximum number of characters of an error message
 _MOST_BY_DEFLATE = 1100  # the highest compression ratio of gzip and zip is 1032, rounded up
 _CHUNK = 1 << 20  # bytes
 
@@ -47,9 +47,9 @@ def decompression_error(path: Path, error: Exception) -> ValueError:
     Examples
     --------
     >>> decompression_error(Path("answers.csv.gz"), EOFError("it ends early"))
-    ValueError('answers.csv.gz cannot be unpacked: it ends early; pack it again, or download it again')
+    ValueError('answers.csv.gz cannot be decompressed: it ends early; compress or download it again')
     """
-    return ValueError(f"{path} cannot be unpacked: {error}; pack it again, or download it again")
+    return ValueError(f"{path} cannot be decompressed: {error}; compress or download it again")
 
 
 class NoAnswerError(ValueError):
@@ -57,7 +57,7 @@ class NoAnswerError(ValueError):
 
 
 def name_file_in_errors(read: Reader) -> Reader:
-    """Decorate a reader so that all its errors name the file, even those raised by code that does not know it.
+    """Decorate a reader so that all its errors name the file, even those from code that does not know its path.
 
     Examples
     --------
@@ -94,7 +94,7 @@ def name_file_in_errors(read: Reader) -> Reader:
 
 
 def is_gzipped(path: Path) -> bool:
-    """Return whether the file name ends in .gz.
+    """Return whether a file name ends in .gz.
 
     Examples
     --------
@@ -117,13 +117,8 @@ def open_bytes(path: Path) -> IO[bytes]:
     try:
         with zipfile.ZipFile(archive) as file:  # an open member stays open when the archive is closed
             member = file.open(path.relative_to(archive).as_posix())
-    except (
-        OSError,
-        NotImplementedError,
-        RuntimeError,
-        KeyError,
-        ValueError,
-    ) as error:  # zipfile raises all of these for damaged archives
+    except (OSError, NotImplementedError, RuntimeError, KeyError, ValueError) as error:
+        # zipfile raises all of these for damaged archives.
         raise zipfile.BadZipFile(str(error)) from None
     return cast(IO[bytes], gzip.open(member, "rb")) if is_gzipped(path) else member
 
@@ -143,8 +138,8 @@ def check_decompressed_size(path: Path, floor: int = sizes.TEXT) -> None:
         return
     packed = (archive or path).stat().st_size
     most = max(floor, sizes.PACKED * packed)
-    is_packed_twice = archive is not None and is_gzipped(path)
-    if packed * _MOST_BY_DEFLATE <= most and not is_packed_twice:
+    is_compressed_twice = archive is not None and is_gzipped(path)
+    if packed * _MOST_BY_DEFLATE <= most and not is_compressed_twice:
         return
     size = 0
     try:
@@ -155,8 +150,8 @@ def check_decompressed_size(path: Path, floor: int = sizes.TEXT) -> None:
         raise decompression_error(path, error) from None
     if size > most:
         raise ValueError(
-            f"{path}: it unpacks to more than {most:,} bytes, more than {sizes.PACKED} times its size, which is not "
-            "plausible for answers; if it does hold answers, unpack the file first"
+            f"{path}: it decompresses to more than {most:,} bytes, more than {sizes.PACKED} times its size, which is "
+            "not plausible for answers; if it does hold answers, decompress it first"
         )
 
 

@@ -14,8 +14,8 @@ from closerthan.files.formats.opening import NoAnswerError
 from closerthan.files.formats.sizes import too_large
 from closerthan.files.formats.tables import Column, LoadedTable, checked_object_info, numbered_columns
 
-_REASON = 200  # characters of pyarrow's message that are repeated
-_CELL, _LIST_CELL = 8, 64  # minimal bytes in memory per cell, and per cell of a list
+_REASON = 200  # maximum number of characters quoted from pyarrow's message
+_CELL, _LIST_CELL = 8, 64  # minimum number of bytes in memory per cell, and per cell of a list
 METADATA_KEY = b"closerthan"
 """Key of the file metadata that holds a description of the objects, as JSON."""
 
@@ -48,12 +48,14 @@ class ParquetTable(LoadedTable):
         """Return a column of the file as a chunked array."""
         names = self._file.schema_arrow.names
         name = names[number]
-        # pyarrow takes a dot for a path into a nested column, and a repeated name is ambiguous: then read all columns.
+        # pyarrow reads a dot as a path into a nested column, and a repeated name is ambiguous: then read all columns.
         is_unique = "." not in name and names.count(name) == 1
         check_size(path, self._file, column=name if is_unique else None)
         column = self._file.read([name]).column(0) if is_unique else self._file.read().column(number)
         if len(column) != self.n_rows:
-            raise ValueError(f"{path}: column {name!r} has {len(column):,} rows, not {self.n_rows:,}; it is damaged")
+            raise ValueError(
+                f"{path}: column {name!r} has {len(column):,} rows, not {self.n_rows:,}; the file is damaged"
+            )
         return column
 
     @property
@@ -87,9 +89,9 @@ def open_parquet(path: Path) -> Any:
 
 
 def check_size(path: Path, file: Any, *, column: str | None = None) -> None:
-    """Raise an error if a column (None: all columns together) needs too much memory to be plausible.
+    """Raise an error if a column (None: all columns together) needs an implausible amount of memory.
 
-    A billion equal cells take only a few bytes in the file.
+    A billion equal cells take only a few bytes in a file.
     """
     needed = 0
     for group in range(file.metadata.num_row_groups):
@@ -111,7 +113,7 @@ def object_info_of(path: Path) -> dict[str, Any]:
     parquet = extra("pyarrow.parquet", "reading a Parquet file")
     with reading_parquet(path, "the list of objects"):
         metadata = parquet.read_schema(path).metadata or {}
-        return dict(checked_object_info(path, json.loads(metadata.get(METADATA_KEY, b"{}"))))
+        return {**checked_object_info(path, json.loads(metadata.get(METADATA_KEY, b"{}")))}
 
 
 @contextlib.contextmanager

@@ -24,7 +24,7 @@ _MARK = "stimulus_set"
 
 
 class PsizTable(LoadedTable):
-    """Trials of psiz as questions "which objects are nearest to the anchor?".
+    """Trials of psiz, read as questions "which objects are nearest to the anchor?".
 
     A ranked choice of two objects gives two rows of one answer: the first object is nearest of all, and the second is
     nearest of the others.
@@ -53,7 +53,7 @@ class PsizTable(LoadedTable):
             row = int(np.argmax(bad))
             raise ValueError(
                 f"{path}, trial {row}: {n_select[row]} of {int(is_object[row, 1:].sum())} objects are chosen; expected "
-                "a query, at least one object that is chosen and one that is not"
+                "a query, at least one object that is chosen, and at least one that is not"
             )
         self._stimuli, self._is_object = stimuli, is_object
         trial, n_before = _questions(n_select, ranked)
@@ -66,7 +66,7 @@ class PsizTable(LoadedTable):
         ):  # fmt: skip
             if name in arrays and title not in dict(columns):
                 values = _per_trial(path, arrays, name, n_trials, default)
-                if (values != default).any():  # psiz writes defaults where nothing was recorded
+                if (values != default).any():  # psiz writes the default if nothing was recorded
                     columns.append((title, values[trial]))
         super().__init__(path, "HDF5, observations of psiz", columns)
 

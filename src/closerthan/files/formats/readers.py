@@ -22,7 +22,7 @@ _SPREADSHEETS = (".xlsx", ".xls", ".ods")
 
 
 class FileOptions(NamedTuple):
-    """Options about the format of a file; None: detect it.
+    """Options about the format of a file; None means that it is detected.
 
     Attributes
     ----------
@@ -53,13 +53,13 @@ def suffix_of(path: Path) -> str:
 
 
 def open_table(path: Path, is_column: Callable[[str], bool], options: FileOptions) -> Table:
-    """Open a file as a table; ``is_column`` tells whether a name is that of a column which may be used."""
+    """Open a file as a table; ``is_column`` returns whether a text is the name of a column that may be used."""
     if not path.exists():
         raise FileNotFoundError(f"there is no file {path}")
     suffix, variable = suffix_of(path), options.variable
     if suffix in _PICKLES:
         raise ValueError(
-            f"{path} is pickled, and pickles are never loaded, as they may run code; save it as .csv or .npz"
+            f"{path} is a pickle, and pickles are never loaded, because they can run code; save it as .csv or .npz"
         )
     if suffix in _SPREADSHEETS:
         raise ValueError(f"{path} is a spreadsheet; save the sheet as .csv")

@@ -1,6 +1,6 @@
 """Read MATLAB and HDF5 files in a separate process.
 
-The libraries for these formats trust the file, so a damaged one can crash the process, and a notebook with it. A second
+The libraries for these formats trust the file, so a damaged file can crash the process, such as a notebook. A second
 Python process therefore reads the file and sends back plain arrays; if it crashes, the user sees an error message.
 """
 

@@ -1,4 +1,4 @@
-"""Size limits that protect against files which decompress to far more data than answers need."""
+"""Size limits that protect against files that decompress to far more data than answers need."""
 
 __all__ = ["LARGE", "LONGEST_LINE", "PACKED", "TEXT", "too_large"]
 
@@ -9,14 +9,14 @@ PACKED = 200  # highest plausible compression ratio; object numbers compress by 
 
 
 def too_large(size: int, packed: int) -> str | None:
-    """Return the problem with a file of ``packed`` bytes that decompresses to ``size`` bytes, or None.
+    """Return a message if ``packed`` bytes that decompress to ``size`` bytes are implausible, otherwise None.
 
     Examples
     --------
     >>> too_large(10 * LARGE, 1000)
-    'it unpacks to 10,737,418,240 bytes, more than 200 times its size, which is not plausible for answers'
+    'it decompresses to 10,737,418,240 bytes, more than 200 times its size, which is not plausible for answers'
     >>> too_large(LARGE, LARGE // 3)
     """
     if size <= LARGE or size <= PACKED * packed:
         return None
-    return f"it unpacks to {size:,} bytes, more than {PACKED} times its size, which is not plausible for answers"
+    return f"it decompresses to {size:,} bytes, more than {PACKED} times its size, which is not plausible for answers"

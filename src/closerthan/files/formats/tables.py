@@ -9,7 +9,7 @@ import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Self, TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from closerthan.comparisons import text_of
 
 MISSING = frozenset({"", "NA", "N/A", "NaN", "nan", "NULL", "null"})
-"""Texts that mean an empty cell."""
+"""Texts that stand for an empty cell."""
 
 _INTEGER = re.compile(r"-?(0|[1-9][0-9]{0,17})")  # integers that fit into 64 bits and print as the same text
 _MAX_TITLES = 50  # columns listed in an error message
@@ -134,7 +134,7 @@ class Column:
 
 
 def label_of(cell: Any) -> str:
-    """Return a cell of any type as text.
+    """Return the label of a cell of any type, which is a text.
 
     Examples
     --------
@@ -168,6 +168,14 @@ def numbered_columns(name: str, lists: Sequence[Sequence[Any] | None]) -> list[t
     ]
 
 
+class ObjectInfo(TypedDict, total=False):
+    """Facts that a file declares about its objects: their number, how cells refer to them, and their names."""
+
+    n_objects: int
+    numbering: str
+    names: list[str]
+
+
 class Table(ABC):
     """An open file whose column names have been read, and whose columns can be read individually.
 
@@ -182,7 +190,7 @@ class Table(ABC):
     notes
         Remarks for the summary about how the file was read.
     object_info
-        ``n_objects``, ``numbering`` and ``names``, as far as the file declares them.
+        Facts that the file declares about its objects.
     """
 
     def __init__(self, path: Path, format: str, names: Iterable[str | None]) -> None:
@@ -191,7 +199,7 @@ class Table(ABC):
         self.names = tuple(names)
         self.first_row: Sequence[str] = ()
         self.notes: list[str] = []
-        self.object_info: Mapping[str, Any] = {}
+        self.object_info: ObjectInfo = {}
 
     @abstractmethod
     def read(self, objects: Sequence[int], labels: Sequence[int], numbers: Sequence[int]) -> None:
@@ -217,7 +225,7 @@ class Table(ABC):
     def describe_row(self, row: int) -> str:
         """Return the location and the content of a row, for an error message."""
 
-    def check_cells(self, rows: NDArray[np.intp] | None = None) -> None:  # noqa: B027 - most formats have only such cells
+    def check_cells(self, rows: NDArray[np.intp] | None = None) -> None:  # noqa: B027 - most formats have no other cells
         """Raise an error if a loaded cell in ``rows`` (None: all rows) is neither a name nor a number."""
 
     @property
@@ -232,7 +240,7 @@ class Table(ABC):
 
     @property
     def titles(self) -> str:
-        """Column titles for an error message; of a wide table only the first."""
+        """Column titles for an error message; only the first ones of a wide table."""
         first = [self.title(position) for position in range(min(len(self.names), _MAX_TITLES))]
         more = len(self.names) - len(first)
         return ", ".join(first) + (f" and {more:,} more" if more else "")
@@ -277,8 +285,8 @@ class TableWrapper(Table):
         return self._table.lines
 
 
-def checked_object_info(path: Path, content: Any) -> dict[str, Any]:
-    """Return the ``n_objects``, ``numbering`` and ``names`` that a file declares, with their types checked.
+def checked_object_info(path: Path, content: Any) -> ObjectInfo:
+    """Return the facts that a file declares about its objects, with their types checked.
 
     Examples
     --------
@@ -290,10 +298,13 @@ def checked_object_info(path: Path, content: Any) -> dict[str, Any]:
         "numbering": lambda numbering: isinstance(numbering, str),
         "names": lambda names: isinstance(names, list) and all(isinstance(name, str) for name in names),
     }
-    info = {name: content[name] for name in rules if name in content} if isinstance(content, dict) else {}
-    for name, value in info.items():
+    declared: Any = {name: content[name] for name in rules if name in content} if isinstance(content, dict) else {}
+    for name, value in declared.items():
         if not rules[name](value):
-            raise ValueError(f"{path}: {name} in the file is {excerpt(repr(value))}, which is invalid; it is damaged")
+            raise ValueError(
+                f"{path}: {name} in the file is {excerpt(repr(value))}, which is invalid; the file is damaged"
+            )
+    info: ObjectInfo = declared
     return info
 
 
@@ -310,7 +321,7 @@ def excerpt(text: str) -> str:
 
 
 def abbreviated(names: Sequence[str], most: int = 10) -> str:
-    """Return a list of names for an error message; of many names only the first ``most``.
+    """Return a list of names for an error message, cut off after the first ``most`` names.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Delimited text with or without a header line; columns are separated by comma, tab, semicolon, bar or spaces.
+"""Delimited text with or without a header line; columns are separated by commas, tabs, semicolons, bars or spaces.
 
 Large files are read by pyarrow if it is installed (``arrow_text``), other files line by line by the standard library.
 """
@@ -31,7 +31,7 @@ from closerthan.files.formats.tables import Column, Table, excerpt, parse_number
 from closerthan.wording import counted
 
 DELIMITERS = {",": "comma", "\t": "tab", ";": "semicolon", "|": "bar", " ": "spaces"}
-_SAMPLE = 1 << 16
+_SAMPLE = 1 << 16  # number of characters from which the format is detected
 ARROW_FROM = 1 << 20  # bytes above which reading with pyarrow saves more time than its import takes
 _MIN_COLUMNS = 3  # an answer needs at least three objects
 _NUMBER = re.compile(r"\s*[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?\s*")
@@ -86,8 +86,8 @@ class TextTable(Table):
         if len(sample[0].cells) < _MIN_COLUMNS and not _has_lists(sample[:2]):
             raise ValueError(
                 f"{path}, line {sample[0].number} ({excerpt(sample[0].text)}): expected at least {_MIN_COLUMNS} "
-                f"columns separated by {', '.join(DELIMITERS.values())}; pass "
-                "delimiter= for another separator"
+                f"columns separated by {', '.join(DELIMITERS.values())}; "
+                "pass delimiter= for another separator"
             )
         if header is None:
             header = _has_lists(sample[:2]) or _has_header(path, sample, is_column)
@@ -183,7 +183,7 @@ class TextTable(Table):
                 raise ValueError(
                     f"{self.path}, line {line.number} ({excerpt(line.text)}): it has {len(line.cells)} columns, but "
                     f"the first line has {self._width}; expected {DELIMITERS.get(self._delimiter, self._delimiter)} "
-                    "between columns, and quotation marks around a cell that contains it"
+                    "between columns, and quotation marks around cells that contain it"
                 )
             for position, number, column in places:
                 column.append(number.setdefault(line.cells[position], len(number)))
@@ -307,7 +307,7 @@ def _encoding(path: Path, encoding: str | None) -> str:
 
 
 def _decodes(line: bytes, encoding: str) -> bool:
-    """Return whether a line can be decoded; for multi-byte encodings a line says nothing, so return True."""
+    """Return whether a line can be decoded; True for UTF-16 and UTF-32, whose lines cannot be split as bytes."""
     if encoding.startswith(("utf-16", "utf-32", "utf_16", "utf_32")):
         return True
     try:
@@ -352,7 +352,7 @@ def _has_header(path: Path, sample: list[Line], is_column: Callable[[str], bool]
     if all(numeric):
         return False
     others = {cell.strip() for line in sample[1:] for cell in line.cells}
-    # Every question has at least two columns, so a single column name may be an object that is called "near".
+    # Every question has at least two columns, so a single column name may be an object, called "near" for example.
     has_names, recurs = sum(is_column(cell) for cell in first) >= 2, all(cell in others for cell in first)
     if has_names != recurs:
         return has_names

@@ -1,4 +1,4 @@
-"""Read answers from a file: comparisons, with a summary of what was read."""
+"""Read answers from a file: the comparisons, and a summary of the file."""
 
 import dataclasses
 import os
@@ -105,8 +105,8 @@ def read_answers(path: str | os.PathLike[str] | Any, **options: Unpack[ReadingOp
         Whether answers that are ties, that compare an object with itself, or that have an empty cell are an "error" or
         dropped ("drop").
     where
-        Read only rows with a given value (or one of several, in a list) in a column, ``{"block": [1, 2]}``, or rows
-        that satisfy conditions, which begin with !=, <, <=, > or >=: ``{"worker": "!=w7", "rt": [">=300", "<5000"]}``.
+        Read only rows that have a certain value (or one of a list) in a column, ``{"block": [1, 2]}``, or that satisfy
+        conditions, which begin with !=, <, <=, > or >=: ``{"worker": "!=w7", "rt": [">=300", "<5000"]}``.
     catch
         Catch trials are questions with one correct answer that test attention. "drop" leaves out and counts the rows
         that a column marks as catch trials; "keep" reads them as answers.
@@ -331,7 +331,7 @@ class _Selection(NamedTuple):
 
 
 class _Rows(NamedTuple):
-    """The rows selected so far, and a record of the others."""
+    """The rows selected so far, and counts of the rows left out by reason."""
 
     table: Table
     left_out: Mapping[str, int]
@@ -347,15 +347,15 @@ def _select_rows(export: Export, reading: Reading) -> _Selection:
     explicit_mark = catch_column(table, reading.catch_column)
     answer_columns = {*layout.objects, *layout.labels}
     marks = catch_columns(table, answer_columns) if explicit_mark is None else [explicit_mark.position]
-    naming = [] if reading.names_objects else export.naming
-    others = [column for column in {*conditions, *marks, *naming} if column not in answer_columns]
+    name_columns = [] if reading.identifies_objects else export.name_columns
+    others = [column for column in {*conditions, *marks, *name_columns} if column not in answer_columns]
     table.read(layout.objects, [*layout.labels, *others], layout.columns.get("weight", ()))
     if not table.n_rows:
         raise ValueError(f"{table.path} is empty: it has no answer")
-    table = export.named(reading.names) if naming else table
+    table = export.named(reading.names) if name_columns else table
     rows = _matching(table, conditions, export.other_screens())
     if reading.drops_catch_trials:
-        # Rows selected by a column that marks catch trials are meant to be read.
+        # A user who selects rows by a column that marks catch trials wants to read these rows.
         marks = [mark for mark in marks if mark not in conditions]
         rows = _without_catch_trials(rows, layout, marks, explicit_mark)
     rows.table.check_cells()
@@ -366,7 +366,7 @@ def _select_rows(export: Export, reading: Reading) -> _Selection:
         rows = _without_unmarked_checks(rows, *unmarked)
         interpretation = Interpretation(rows.table, layout, object_names)
     interpretation.notes += rows.notes
-    return _Selection(interpretation, rows.left_out, [*conditions, *naming, *rows.marks], rows.checks)
+    return _Selection(interpretation, rows.left_out, [*conditions, *name_columns, *rows.marks], rows.checks)
 
 
 def _matching(table: Table, conditions: Mapping[int, Conditions], other_screens: NDArray[np.bool_] | None) -> _Rows:
@@ -380,7 +380,7 @@ def _matching(table: Table, conditions: Mapping[int, Conditions], other_screens:
         keep = with_question
     if keep is not None:
         if not keep.any():
-            raise ValueError(f"{table.path}: no row is left; dropped were {describe_counts(left_out)}")
+            raise ValueError(f"{table.path}: no row is left after dropping {describe_counts(left_out)}")
         table = SelectedRows(table, np.flatnonzero(keep))
     return _Rows(table, left_out)
 
@@ -396,7 +396,7 @@ def _without_catch_trials(rows: _Rows, layout: Layout, marks: Sequence[int], exp
     checks = count_checks(table, layout, catch.rows)
     total = total_checks(checks)
     note = f"rows in which {catch.words} are catch trials and are left out" + (
-        f"; {total.passed:,} of {total.asked:,} were answered correctly" if total.asked else ""
+        f"; {total.n_passed:,} of {total.n_trials:,} were answered correctly" if total.n_trials else ""
     )
     return _Rows(
         SelectedRows(table, np.flatnonzero(~catch.rows)),
@@ -409,14 +409,14 @@ def _without_catch_trials(rows: _Rows, layout: Layout, marks: Sequence[int], exp
 
 def _without_unmarked_checks(rows: _Rows, is_check: NDArray[np.bool_], checks: Mapping[str, CheckCount]) -> _Rows:
     """Leave out rows that are evidently catch trials although no column marks them."""
-    n_checks, (n_asked, n_passed) = int(is_check.sum()), total_checks(checks)
+    n_checks, total = int(is_check.sum()), total_checks(checks)
     sums = {
         name: CheckCount(*np.add(rows.checks.get(name, (0, 0)), checks.get(name, (0, 0))).tolist())
         for name in {**rows.checks, **checks}
     }
     note = (
         f"{n_checks:,} answers compare an object with itself; they are taken to be catch trials and are left out; "
-        f"{n_passed:,} of {n_asked:,} were answered correctly"
+        f"{total.n_passed:,} of {total.n_trials:,} were answered correctly"
     )
     return rows._replace(
         table=SelectedRows(rows.table, np.flatnonzero(~is_check)),
@@ -447,7 +447,7 @@ def _usable_rows(interpretation: Interpretation, reading: Reading) -> tuple[NDAr
         row, problem = min(fatal, key=lambda pair: pair[0])
         raise table.error(row, f'{problem.message(row)}; correct the file or pass {problem.option}="drop"')
     if not keep.any():
-        raise ValueError(f"{table.path}: no answer is left; dropped were {describe_counts(dropped)}")
+        raise ValueError(f"{table.path}: no answer is left after dropping {describe_counts(dropped)}")
     return keep, dropped
 
 
@@ -472,7 +472,7 @@ def _weights(interpretation: Interpretation) -> NDArray[np.float64] | None:
 
 
 def _group_ids(interpretation: Interpretation, role: str) -> NDArray[np.int32] | None:
-    """Return the answer (or block) that each row belongs to, if a column says so."""
+    """Return the answer (or block) that each row belongs to, or None if there is no such column."""
     table, places = interpretation.table, interpretation.layout.columns.get(role)
     if places is None:
         return None
@@ -488,7 +488,7 @@ def _group_ids(interpretation: Interpretation, role: str) -> NDArray[np.int32] |
 def _split(interpretation: Interpretation, explicit: bool) -> NDArray[np.bool_] | None:
     """Return a mask of the rows marked as test, or None.
 
-    A column that has a usual name for this, but other content, is ignored unless the user chose it explicitly.
+    A column with a usual name but other content is ignored unless the user chose it explicitly.
     """
     table, places = interpretation.table, interpretation.layout.columns.get("split")
     if places is None:
@@ -562,23 +562,23 @@ def _median_time(comparisons: Comparisons) -> float | None:
 
 
 def _number_objects(interpretation: Interpretation, reading: Reading) -> Numbering:
-    how, names, n_objects = reading.numbering, reading.names, reading.n_objects
+    numbering, names, n_objects = reading.numbering, reading.names, reading.n_objects
     labels: Sequence[str] = interpretation.labels
     try:
-        declared = _declared_numbering(interpretation, n_objects) if how is None else None
+        declared = _declared_numbering(interpretation, n_objects) if numbering is None else None
         if declared is not None and names is None and n_objects in (None, declared.n_objects):
             return declared
         if declared is not None and declared.names is not None:
             # If the file lists names, objects are identified by these names and not by the text in the cells.
-            labels, how = [declared.names[number] for number in declared.numbers], "names"
-        return number_objects(labels, how, names, n_objects)
+            labels, numbering = [declared.names[number] for number in declared.numbers], "names"
+        return number_objects(labels, numbering, names, n_objects)
     except BadLabelError as error:
         cell = interpretation.labels[labels.index(error.label)]
         raise interpretation.table.error(_first_row_with(interpretation, cell), str(error)) from None
 
 
 def _declared_numbering(interpretation: Interpretation, n_objects: int | None) -> Numbering | None:
-    """Return the numbering by a list of objects in the file itself, or None."""
+    """Return the numbering that the file itself declares, or None."""
     table, labels = interpretation.table, interpretation.labels
     info = table.object_info
     if not info:
@@ -587,14 +587,14 @@ def _declared_numbering(interpretation: Interpretation, n_objects: int | None) -
     if "names" not in info and number != n_objects and number > most_objects(len(labels)):
         raise ValueError(
             f"{table.path} says that there are {number:,} objects, of which {len(labels):,} occur; "
-            f"pass n_objects={number} if that is right"
+            f"pass n_objects={number} if that is correct"
         )
     try:
         declared = number_objects(labels, **info)
         # Unnamed objects that closerthan wrote for MATLAB, counted from 1, remain unnamed.
         return declared if "names" in info or "numbering" not in info else declared._replace(names=None)
     except ValueError as error:
-        if "numbering" in info:  # written by closerthan, so an inconsistency is an error
+        if "numbering" in info:  # closerthan wrote the file, so an inconsistency is an error
             raise
         interpretation.notes.append(f"{' and '.join(info)} in the file are not used: {error}")
         return None

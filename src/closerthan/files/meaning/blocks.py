@@ -24,10 +24,10 @@ _NAMES = frozenset(
     )
     for suffix in ("", "_id", "_index", "_number", "_nr", "_no", "_name")
 )  # fmt: skip
-# By judgement: two blocks, or one person, for each of five folds.
-ENOUGH = 10  # minimal number of blocks for holding out whole blocks
-ENOUGH_PEOPLE = 5  # minimal number of people for holding out whole people
-SEVERAL = 2  # minimal mean number of blocks per person for holding out blocks instead of people
+# Two blocks, or one person, for each of five folds; this is a rule of thumb.
+ENOUGH = 10  # minimum number of blocks for holding out whole blocks
+ENOUGH_PEOPLE = 5  # minimum number of people for holding out all answers of a person
+SEVERAL = 2  # minimum mean number of blocks per person for holding out blocks instead of people
 
 
 def find_blocks(
@@ -40,7 +40,7 @@ def find_blocks(
     comparisons
         Comparisons of the table.
     table
-        The table; columns that were read before may no longer be available afterwards.
+        The table; columns that were read before the call may no longer be available after it.
     used
         Columns that already have a role.
     source

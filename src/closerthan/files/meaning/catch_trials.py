@@ -1,7 +1,7 @@
 """Catch trials: questions with one correct answer, which a study asks to test attention.
 
 They carry no information about the objects, so they are not read as comparisons. If the anchor itself is one of the
-options (or two of three objects are the same), the correct answer is known and the trials that each person passed are
+options (or two of three objects are the same), the correct answer is known, and the trials that each person passed are
 counted. Such trials are recognised even if no column marks them.
 """
 
@@ -47,11 +47,11 @@ _VAGUE_FLAGS = frozenset({"validation", "is_validation", "validation_trial", "is
 _YES = frozenset({"1", "true", "yes", "t", "y"})
 _NO = frozenset({"", "0", "false", "no", "f", "n", "na", "nan", "null"})
 
-FEWEST_CHECKS = 5  # unmarked trials with a known correct answer; fewer, by judgement, may be mistakes in the file
+FEWEST_CHECKS = 5  # unmarked trials with a known correct answer; fewer of them may be mistakes in the file (a guess)
 
 
 class Catch(NamedTuple):
-    """The rows that are catch trials, the column that marks them, and its marks in words."""
+    """A mask of the catch trials, the column that marks them, and a description of the marks."""
 
     rows: NDArray[np.bool_]
     column: int
@@ -59,7 +59,7 @@ class Catch(NamedTuple):
 
 
 class CatchColumn(NamedTuple):
-    """A column that the user chose to mark catch trials, and the condition that its cells satisfy; None: detect it."""
+    """The column that the user chose to mark catch trials, and the condition for a mark (None: detect the marks)."""
 
     position: int
     marking: Conditions | None
@@ -119,7 +119,7 @@ def _trials_by_column(table: Table, column: CatchColumn) -> Catch | None:
     position = column.position
     labels = table.column(position).labels
     if column.marking is not None:
-        rows = column.marking.hold(table, position)
+        rows = column.marking.mask(table, position)
         marked = np.zeros(len(labels), dtype=bool)
         marked[table.column(position).codes[rows]] = True
     elif all(cell.strip().lower() in _YES | _NO for cell in labels):
@@ -135,7 +135,7 @@ def _trials_by_column(table: Table, column: CatchColumn) -> Catch | None:
             )
     catch = _marked(table, position, marked.tolist())
     if catch.rows.all():
-        raise ValueError(f"{table.path}: all rows are catch trials, as {catch.words}; no answer is left")
+        raise ValueError(f"{table.path}: all rows are catch trials ({catch.words}), so no answer is left")
     return catch if catch.rows.any() else None
 
 
@@ -146,10 +146,10 @@ def _marked(table: Table, position: int, marked: Sequence[bool]) -> Catch:
 
 
 class CheckCount(NamedTuple):
-    """Number of catch trials that a person saw, and number answered correctly."""
+    """Number of catch trials that a person saw, and number of those answered correctly."""
 
-    asked: int
-    passed: int
+    n_trials: int
+    n_passed: int
 
 
 def count_checks(table: Table, layout: Layout, rows: NDArray[np.bool_]) -> Mapping[str, CheckCount]:
@@ -168,8 +168,8 @@ def unmarked_checks(
     """Return the rows that are evidently catch trials although no column marks them, with counts by person, or None.
 
     Rows that compare an object with itself are catch trials if people are known, there are several such rows, and the
-    object itself was mostly chosen; otherwise they are errors in the file. The ``checks`` marked by a column are
-    included in this assessment.
+    object itself was mostly chosen; otherwise they are errors in the file. The ``checks`` that a column
+    marks are included in this assessment.
     """
     is_possible = any(problem.option == "self_pairs" for problem in interpretation.problems)
     if not is_possible or "participant" not in interpretation.layout.columns:
@@ -177,15 +177,17 @@ def unmarked_checks(
     passed, failed = _outcomes(interpretation)
     marked = total_checks(checks)
     n_unmarked, n_passed = int(passed.sum() + failed.sum()), int(passed.sum())
-    total = marked.asked + n_unmarked
-    if not n_unmarked or total < FEWEST_CHECKS or marked.passed + n_passed < total / 2:
+    total = marked.n_trials + n_unmarked
+    if not n_unmarked or total < FEWEST_CHECKS or marked.n_passed + n_passed < total / 2:
         return None
     return passed | failed, _by_person(interpretation.table, interpretation.layout, passed, failed)
 
 
 def total_checks(checks: Mapping[str, CheckCount]) -> CheckCount:
     """Return the sums over all people."""
-    return CheckCount(sum(count.asked for count in checks.values()), sum(count.passed for count in checks.values()))
+    return CheckCount(
+        sum(count.n_trials for count in checks.values()), sum(count.n_passed for count in checks.values())
+    )
 
 
 def _outcomes(interpretation: Interpretation) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
@@ -210,11 +212,11 @@ def _by_person(
     if "participant" in layout.columns:
         column = table.column(layout.columns["participant"][0])
         names, person = ["" if name in MISSING else name for name in column.labels], column.codes
-    n_asked = np.bincount(person[passed | failed], minlength=len(names))
-    n_passed = np.bincount(person[passed], minlength=len(names))
+    trials = np.bincount(person[passed | failed], minlength=len(names))
+    correct = np.bincount(person[passed], minlength=len(names))
     checks: dict[str, CheckCount] = {}
-    for name, asked, correct in zip(names, n_asked.tolist(), n_passed.tolist(), strict=True):
-        if asked:  # several labels may mean an empty name
+    for name, n_trials, n_passed in zip(names, trials.tolist(), correct.tolist(), strict=True):
+        if n_trials:  # several labels may stand for an empty name
             before = checks.get(name, CheckCount(0, 0))
-            checks[name] = CheckCount(before.asked + asked, before.passed + correct)
+            checks[name] = CheckCount(before.n_trials + n_trials, before.n_passed + n_passed)
     return checks

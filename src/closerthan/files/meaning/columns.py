@@ -1,4 +1,4 @@
-"""Determine the role of each column of a table, and from the roles the kind of question."""
+"""Determine the role of each column of a table, and the kind of question from the roles."""
 
 import functools
 import re
@@ -10,7 +10,7 @@ from closerthan.files.formats.tables import Table
 from closerthan.files.meaning.conditions import columns_called, no_single_column
 
 KINDS = ("triplet", "quadruplet", "odd-one-out", "most-central", "rank", "nearest")
-"""The kinds of questions that can be read."""
+"""The kinds of questions whose answers can be read."""
 
 EXTRAS = ("weight", "participant", "answer", "block", "time", "side", "split")
 """Roles of columns other than objects and choices."""
@@ -158,7 +158,7 @@ def _check_unique(table: Table, by_role: dict[str, tuple[int, ...]]) -> dict[str
     """Raise an error if a column has two roles."""
     roles: dict[int, str] = {}
     for role, places in by_role.items():
-        for place in places if len(places) < 2 or role != "side" else ():  # sides may share the column of the choice
+        for place in places if len(places) < 2 or role != "side" else ():  # "side" may share the column of the choice
             if place in roles:
                 raise ValueError(
                     f"{table.path}: {table.title(place)} cannot be {roles[place]!r} and {role!r} at once; "
@@ -175,7 +175,7 @@ def _names_winner_and_loser(table: Table, layout: Layout) -> bool:
 
 
 def _preferred(table: Table, role: str, places: tuple[int, ...]) -> tuple[int, ...]:
-    """Return the column with the preferred name, for roles in which the name decides between several columns."""
+    """Return only the column with the preferred name, for roles in which the name decides between columns."""
     if role not in _PREFER_FIRST or len(places) < 2:
         return places
     ranks = [TITLES[role][plain(table.names[place] or "")] for place in places]
@@ -191,7 +191,7 @@ def _is_plausible(form: Form, by_role: Mapping[str, tuple[int, ...]]) -> bool:
     used = [column for columns in by_role.values() for column in columns]
     if len(set(used)) < len(used):
         return False
-    # The most central of more than three objects does not imply which of two others an object is closer to.
+    # Knowing the most central of more than three objects does not tell which of two others an object is closer to.
     n_items = len(by_role.get("items", ()))
     if n_items and n_items != 3 and not (n_items > 3 and form.kind == "odd-one-out"):
         return False
@@ -201,7 +201,7 @@ def _is_plausible(form: Form, by_role: Mapping[str, tuple[int, ...]]) -> bool:
 
 
 def _by_name(table: Table, role: str, by_role: Mapping[str, tuple[int, ...]]) -> tuple[int, ...]:
-    """Return the columns with a usual name of a role that have no role yet."""
+    """Return the columns that have a usual name for a role, and no other role yet."""
     used = {column for columns in by_role.values() for column in columns}
     names = [(position, name) for position, name in _named_columns(table.names) if position not in used]
     if role in ALIASES:

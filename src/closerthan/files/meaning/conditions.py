@@ -72,7 +72,7 @@ def find_column(table: Table, column: str | int, purpose: str) -> int:
 
 
 def columns_called(table: Table, column: str | int) -> list[int]:
-    """Return the positions of the columns with a name, in the same spelling if possible; or a position if it exists."""
+    """Return the positions of the columns with this name (an exact match is preferred), or the position itself."""
     if isinstance(column, int):
         return [column] if 0 <= column < len(table.names) else []
     return [place for place, name in enumerate(table.names) if name == column] or [
@@ -90,7 +90,7 @@ def no_single_column(table: Table, column: str | int, purpose: str, n_columns: i
 
 
 class Conditions(NamedTuple):
-    """Conditions on the cells of a column: any of the ``values`` (if there are some) and all of the ``bounds``.
+    """Conditions on the cells of a column: one of the ``values``, if there are any, and all of the ``bounds``.
 
     Examples
     --------
@@ -124,7 +124,7 @@ class Conditions(NamedTuple):
                 bounds.append((sign, rest.strip()))
         return cls(values, bounds)
 
-    def hold(self, table: Table, position: int) -> NDArray[np.bool_]:
+    def mask(self, table: Table, position: int) -> NDArray[np.bool_]:
         """Return a mask of the rows whose cell in a column satisfies the conditions."""
         column = table.column(position)
         hits = np.full(len(column.labels), not self.values)
@@ -160,7 +160,7 @@ def matching_rows(table: Table, conditions: Mapping[int, Conditions]) -> NDArray
     """Return a mask of the rows that satisfy all conditions; None if there are no conditions."""
     if not conditions:
         return None
-    keep: NDArray[np.bool_] = np.all([each.hold(table, position) for position, each in conditions.items()], axis=0)
+    keep: NDArray[np.bool_] = np.all([each.mask(table, position) for position, each in conditions.items()], axis=0)
     if not keep.any():
         texts = [text for position, each in conditions.items() for text in each.texts(table, position)]
         raise ValueError(f"{table.path}: no row satisfies {' and '.join(texts)}")

@@ -33,7 +33,7 @@ _TIMES = {"keys": "rt", "clicked_name": "time"}
 
 
 class Tool(NamedTuple):
-    """A survey tool, and the lower-case column names by which its tables are recognised.
+    """A survey tool, and the column names (in lower case) by which its tables are recognised.
 
     Attributes
     ----------
@@ -128,23 +128,23 @@ class Export:
         return _jspsych_columns(self.table, kind) if self.tool.name == "jsPsych" else _psychopy_columns(self.table)
 
     @property
-    def naming(self) -> list[int]:
-        """Columns that hold the numbers and names of objects, in pairs."""
+    def name_columns(self) -> list[int]:
+        """Positions of the columns that hold the numbers and names of objects: number, name, number, name, ..."""
         pairs = [] if self.tool is None else self.tool.names
         places = [[_position(self.table, name) for name in pair] for pair in pairs]
         return [place for pair in places if None not in pair for place in pair if place is not None]
 
     def named(self, names: Sequence[str] | None = None) -> Table:
-        """Return the table, after its columns are read, with object numbers replaced by names.
+        """Return the table with object numbers replaced by names; its columns must have been read.
 
         If the user passes names, as for the objects of a map, the numbers may refer to these: names in the file are
         then used only if they are among them.
         """
-        naming = self.naming
-        if self.tool is None or not naming:
+        name_columns = self.name_columns
+        if self.tool is None or not name_columns:
             return self.table
         name_of: dict[str, str] = {}
-        for number_place, name_place in zip(naming[::2], naming[1::2], strict=True):
+        for number_place, name_place in zip(name_columns[::2], name_columns[1::2], strict=True):
             numbers, words = self.table.column(number_place), self.table.column(name_place)
             n_words = len(words.labels)
             pairs = np.unique(numbers.codes.astype(np.int64) * n_words + words.codes)
@@ -158,12 +158,12 @@ class Export:
         if names is not None and not set(object_names) <= set(names):
             return self.table
         if MISSING & set(object_names) or len(set(object_names)) < len(object_names):
-            self.table.notes.append("objects are called by their numbers because some have no name of their own")
+            self.table.notes.append("objects are identified by their numbers, because some have no name or share one")
             return self.table
         return NamedTable(self.table, used, name_of)
 
     def other_screens(self) -> NDArray[np.bool_] | None:
-        """Return a mask of the rows without a question, after columns are read; None if there are none."""
+        """Return a mask of the rows without a question, or None if there are none; columns must have been read."""
         if self.tool is None or not self.tool.screens:
             return None
         anchor = self.layout.columns.get("anchor", ())
@@ -190,7 +190,7 @@ class NamedTable(TableWrapper):
 
 
 def filled(column: Column) -> NDArray[np.bool_]:
-    """Return a mask of the cells that are not empty or blank."""
+    """Return a mask of the cells that are neither empty nor blank."""
     is_filled: NDArray[np.bool_] = np.array([name.strip() not in MISSING for name in column.labels], dtype=bool)
     return is_filled[column.codes]
 
@@ -201,7 +201,7 @@ def _position(table: Table, name: str) -> int | None:
 
 
 def expand_all_lists(table: Table) -> Table:
-    """Expand lists into numbered columns even if the first screens have none."""
+    """Expand lists into numbered columns, even if the first rows contain no lists."""
     if not table.first_row:  # lists in JSON have already been expanded
         return table
     table.read((), range(len(table.names)), ())
@@ -219,7 +219,7 @@ def _jspsych_columns(table: Table, kind: str | None) -> dict[str, Any]:
     place = table.names.index(choices[0])
     table.read((), [place], ())
     column = table.column(place)
-    if len(set(column.labels) - MISSING) < 2:  # the same on every screen, so these are keys and not objects
+    if len(set(column.labels) - MISSING) < 2:  # choices that are the same on every screen are keys and not objects
         return {}
     if kind in ("odd-one-out", "most-central"):
         return {"items": choices, "selected": answer}
@@ -230,7 +230,7 @@ def _jspsych_columns(table: Table, kind: str | None) -> dict[str, Any]:
 
 
 def _psychopy_columns(table: Table) -> dict[str, Any]:
-    """Return the columns with responses and times of the only PsychoPy component that responds to the questions."""
+    """Return the columns with the responses and times of the only PsychoPy component that records answers."""
     objects = [place for place, name in enumerate(table.names) if name and is_object_column(name)]
     responses = [
         (place, match) for place, name in enumerate(table.names) if name and (match := _RESPONSE.fullmatch(name))

@@ -16,16 +16,16 @@ from closerthan.files.formats.archives import ABOUT, OTHERS, TEXTS
 from closerthan.files.formats.lists import expand_lists
 from closerthan.files.formats.opening import NoAnswerError
 from closerthan.files.formats.readers import FileOptions, open_table, suffix_of
-from closerthan.files.formats.tables import MISSING, Column, Table, abbreviated
+from closerthan.files.formats.tables import MISSING, Column, ObjectInfo, Table, abbreviated
 from closerthan.files.meaning.exports import expand_all_lists, recognise_tool
 
 __all__ = ["FolderTable", "files_in", "open_folder", "person_of_file"]
 
-_OTHER_FILES = (".log", ".psydat", ".md")  # written by PsychoPy and by people, without answers
+_OTHER_FILES = (".log", ".psydat", ".md")  # logs of PsychoPy and notes, which hold no answers
 _SUFFIXES = (*TEXTS, *OTHERS, ".zip", ".hdf5", ".h5")
 _PERSON = "participant"
-_ONE_PERSON = "each file that does not name a participant is taken as one person, named like the file"
-_MAX_LISTED = 6  # names in a message
+_ONE_PERSON = "the answers in each file without a participant are taken to be those of one person, named after the file"
+_MAX_LISTED = 6  # number of names in a message
 _OPTIONAL = ("participant", "time", "side")
 _NUMBER = re.compile(r"_?\d+$")  # the position in a list, at the end of a column name
 
@@ -43,7 +43,9 @@ def files_in(folder: Path) -> list[Path]:
         and suffix_of(file) not in _OTHER_FILES
     )
     if not files:
-        raise ValueError(f"{folder} is a folder without a file of answers; expected one per person, as .csv or .json")
+        raise ValueError(
+            f"{folder} is a folder that contains no file of answers; expected one per person, as .csv or .json"
+        )
     suffixes = Counter(suffix_of(file) or file.name for file in files)
     if len(suffixes) > 1:
         counts = ", ".join(f"{number} {suffix}" for suffix, number in suffixes.most_common(_MAX_LISTED))
@@ -54,8 +56,8 @@ def files_in(folder: Path) -> list[Path]:
     (suffix,) = suffixes
     if suffix not in _SUFFIXES:
         raise ValueError(
-            f"{folder} holds {len(files)} files such as {files[0].name}, which are not answers; expected one per "
-            "person, as .csv or .json"
+            f"{folder} holds {len(files)} files such as {files[0].name}, which are not answers; expected one file "
+            "per person, as .csv or .json"
         )
     return files
 
@@ -83,7 +85,7 @@ def open_folder(folder: Path, is_column: Callable[[str], bool], options: FileOpt
 
 
 class FolderTable(Table):
-    """The rows of several tables; the answers of a file without a participant column belong to a person named like it.
+    """The rows of several tables; a file without a participant column holds the answers of a person named after it.
 
     Parameters
     ----------
@@ -177,7 +179,7 @@ class FolderTable(Table):
 
 
 def person_of_file(file: str) -> str:
-    """Return the name of the person whose answers a file holds, if the file itself does not name them."""
+    """Return the person's name for a file of answers that does not name its participant."""
     return Path(file.removesuffix(".gz")).stem
 
 
@@ -209,13 +211,15 @@ def _columns(table: Table, is_column: Callable[[str], bool]) -> set[Any]:
     return {name for name in usual or names if isinstance(name, int) or not any(fits(role, name) for role in _OPTIONAL)}
 
 
-def _object_info(folder: Path, tables: dict[str, Table]) -> dict[str, Any]:
-    """Return the description of the objects that all files share, with the largest number of objects."""
-    each = [dict(table.object_info) for table in tables.values()]
+def _object_info(folder: Path, tables: dict[str, Table]) -> ObjectInfo:
+    """Return the description of the objects, which all files must share; n_objects is the maximum over all files."""
+    each = [table.object_info.copy() for table in tables.values()]
     numbers = [info.pop("n_objects", 0) for info in each]
     if any(info != each[0] for info in each):
         raise ValueError(
             f"{folder}: its files list different objects, or number them in different ways; read them one by one, or "
             "write them again with names (closerthan convert)"
         )
-    return {**each[0], **({"n_objects": max(numbers)} if any(numbers) else {})}
+    if any(numbers):
+        each[0]["n_objects"] = max(numbers)
+    return each[0]

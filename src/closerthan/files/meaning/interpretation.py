@@ -25,8 +25,8 @@ from closerthan.comparisons import reversed_rows
 from closerthan.files.formats.tables import MISSING, Column, Table
 from closerthan.files.meaning.columns import Layout
 
-NOTHING = -1  # code of an empty cell
-MOST = 2**31 - 1  # comparisons derived from one file
+EMPTY = -1  # code of an empty cell
+MOST = 2**31 - 1  # maximum number of comparisons derived from one file
 _FEW = 8  # columns up to which comparing all pairs is faster than sorting
 _NO_ANSWER = MISSING | {"None"}  # Python, and therefore PsychoPy, writes None
 _TIES = frozenset({"tie", "tied", "same", "equal", "both", "neither", "none"})
@@ -63,7 +63,7 @@ class Objects:
         for place, column in enumerate(columns):
             if place == 0 or column.labels is not columns[place - 1].labels:
                 new_codes = np.array(
-                    [NOTHING if name in empty else code_of.setdefault(name, len(code_of)) for name in column.labels],
+                    [EMPTY if name in empty else code_of.setdefault(name, len(code_of)) for name in column.labels],
                     dtype=np.int32,
                 )
             codes[:, place] = new_codes[column.codes]
@@ -88,7 +88,7 @@ class Problem(NamedTuple):
 class Interpretation:
     """The rows of a table, interpreted as answers to one kind of question.
 
-    The constructor collects ``problems``; :meth:`comparisons` must then be called for rows without problems.
+    The constructor collects ``problems``; :meth:`comparisons` must be called only for rows without problems.
     """
 
     def __init__(self, table: Table, layout: Layout, names: Sequence[str] = ()) -> None:
@@ -149,14 +149,12 @@ class Interpretation:
             self._require_distinct(self._items)
             role = next((role for role in ("odd", "central", "selected") if role in form.roles), None)
             # Without a column that names the odd one, it is the last of the items.
-            last = np.maximum((self._items != NOTHING).sum(axis=1), 1) - 1
+            last = np.maximum((self._items != EMPTY).sum(axis=1), 1) - 1
             self._picked = last if role is None else self._pick(role)
             if role is None:
-                self.notes.append(
-                    "no column says which item is the odd one; the last item of each row is taken to be it"
-                )
+                self.notes.append("no column names the odd one; the last item of each row is taken to be the odd one")
             if form.kind == "triplet":
-                self.notes.append("the first item is the anchor, and the selected item of the others is near")
+                self.notes.append("the first item is the anchor, and the selected one of the others is near")
                 self._add(
                     self._picked == 0, "self_pairs", lambda _: "the selected item is the first one, which is the anchor"
                 )
@@ -167,7 +165,7 @@ class Interpretation:
 
     def _require_cells(self, codes: Codes) -> None:
         """Report empty cells."""
-        self._add((codes == NOTHING).any(axis=1), "missing", lambda _: "a cell is empty where an object is expected")
+        self._add((codes == EMPTY).any(axis=1), "missing", lambda _: "a cell is empty where an object is expected")
 
     def _require_distinct(self, codes: Codes, quadruplets: bool = False) -> None:
         """Report objects that are compared with themselves."""
@@ -175,17 +173,17 @@ class Interpretation:
         if quadruplets:
             i, j, l, k = columns  # noqa: E741
             same = (i == j) | (l == k) | ((i == l) & (j == k)) | ((i == k) & (j == l))
-            same &= (codes != NOTHING).all(axis=1)
+            same &= (codes != EMPTY).all(axis=1)
         else:
             same = np.zeros(len(codes), dtype=bool)
             if len(columns) > _FEW:
                 columns = np.sort(codes, axis=1).T
             for place, column in enumerate(columns):
                 for other in columns[place + 1 : place + 2 if len(columns) > _FEW else None]:
-                    same |= (column == other) & (column != NOTHING)
+                    same |= (column == other) & (column != EMPTY)
 
         def message(row: int) -> str:
-            names = [self.labels[code] for code in codes[row] if code != NOTHING]
+            names = [self.labels[code] for code in codes[row] if code != EMPTY]
             repeated, _ = Counter(names).most_common(1)[0]
             return f"object {repeated!r} is compared with itself"
 
@@ -212,11 +210,11 @@ class Interpretation:
         return sign_of_row
 
     def _require_lists(self, codes: Codes, role: str, at_least: int, anchor: Codes | None = None) -> None:
-        """Report lists with gaps or with too few objects; lists may end in empty cells."""
-        empty = codes == NOTHING
+        """Report lists with gaps or with too few objects; empty cells at the end are allowed."""
+        empty = codes == EMPTY
         gaps = (empty[:, :-1] & ~empty[:, 1:]).any(axis=1)
         if anchor is not None:
-            gaps |= anchor == NOTHING
+            gaps |= anchor == EMPTY
         self._add(gaps, "missing", lambda _: "a cell is empty where an object is expected")
         short = ((~empty).sum(axis=1) < at_least) & ~gaps
         self._add(short, "missing", lambda _: f"there are fewer than {at_least} objects in {role!r}")
@@ -237,34 +235,34 @@ class Interpretation:
         for problem in self.problems:
             usable &= ~problem.rows
 
-        as_object = np.array([code_of.get(name, NOTHING) for name in column.labels], dtype=np.int32)[column.codes]
-        hits = (self._items == as_object[:, None]) & (as_object != NOTHING)[:, None]
+        as_object = np.array([code_of.get(name, EMPTY) for name in column.labels], dtype=np.int32)[column.codes]
+        hits = (self._items == as_object[:, None]) & (as_object != EMPTY)[:, None]
         if not (hits.any(axis=1) | ~usable).all():
-            places, how = self._places(column, empty | tied)
+            places, meaning = self._places(column, empty | tied)
             if places is None:
                 raise self._invalid_choice(int(np.argmax(usable & ~hits.any(axis=1))), role, which)
-            self.notes.append(f"the answers in {self._title(role, which)} are {how}")
+            self.notes.append(f"the answers in {self._title(role, which)} are {meaning}")
             picked = places[column.codes]
-            nothing = usable & (np.take_along_axis(self._items, picked[:, None], axis=1)[:, 0] == NOTHING)
-            if nothing.any():
-                raise self._invalid_choice(int(np.argmax(nothing)), role, which)
+            is_empty = usable & (np.take_along_axis(self._items, picked[:, None], axis=1)[:, 0] == EMPTY)
+            if is_empty.any():
+                raise self._invalid_choice(int(np.argmax(is_empty)), role, which)
             return picked
         picked = np.where(hits.any(axis=1), hits.argmax(axis=1), -1)
-        places, how = self._places(column, empty | tied)
+        places, meaning = self._places(column, empty | tied)
         if places is not None and (places[column.codes] != picked)[usable].any():
             self.notes.append(
-                f"the answers in {self._title(role, which)} are taken to be objects, but they could also be {how}"
+                f"the answers in {self._title(role, which)} are taken to be objects, but they could also be {meaning}"
             )
         return picked
 
     def _invalid_choice(self, row: int, role: str, which: int) -> ValueError:
-        options = ", ".join(repr(self.labels[item]) for item in self._items[row] if item != NOTHING)
+        options = ", ".join(repr(self.labels[item]) for item in self._items[row] if item != EMPTY)
         column = self.table.column(self.layout.columns[role][which])
         answer = column.labels[column.codes[row]]
         return self.table.error(row, f"the answer in {self._title(role, which)} is {answer!r}; expected {options}")
 
     def _places(self, column: Column, ignored: Mask) -> tuple[NDArray[np.intp] | None, str]:
-        """Interpret the labels of a choice as column names or as positions, and return how; None if neither fits."""
+        """Interpret the labels of a choice as column names or positions, and describe which; None if neither fits."""
         role = "left" if "left" in self.layout.columns else "shown" if "shown" in self.layout.columns else "items"
         positions = self.layout.columns["left"] + self.layout.columns["right"] if role == "left" else ()
         positions = positions or self.layout.columns[role]
@@ -275,20 +273,20 @@ class Interpretation:
         words = [name.lower() for name, ignore in zip(column.labels, ignored, strict=True) if not ignore]
         counts = [str(count) for count in range(width + 1)]
         if all(word in titles for word in words):
-            how, place_of = "column names", titles
+            meaning, place_of = "column names", titles
         elif all(word in counts[:-1] for word in words) and "0" in words:
-            how, place_of = "positions counted from 0", {count: place for place, count in enumerate(counts[:-1])}
+            meaning, place_of = "positions counted from 0", {count: place for place, count in enumerate(counts[:-1])}
         elif all(word in counts[1:] for word in words) and self._reaches_last_item(column):
-            how, place_of = "positions counted from 1", {count: place for place, count in enumerate(counts[1:])}
+            meaning, place_of = "positions counted from 1", {count: place for place, count in enumerate(counts[1:])}
         else:
             return None, ""
         places = [place_of.get(name.lower(), -1) for name in column.labels]
-        return np.array(places, dtype=np.intp), how
+        return np.array(places, dtype=np.intp), meaning
 
     def _reaches_last_item(self, column: Column) -> bool:
         """Return whether a choice equals the number of items in its row, which a position from 0 never does."""
         number = np.array([int(name) if name.isdecimal() else -1 for name in column.labels])[column.codes]
-        return bool((number == (self._items != NOTHING).sum(axis=1)).any())
+        return bool((number == (self._items != EMPTY).sum(axis=1)).any())
 
     def _choices(self) -> Mask:
         """Return an (m, n) mask of the chosen objects among those shown."""
@@ -299,7 +297,7 @@ class Interpretation:
         chosen[rows, picks[rows, places]] = True
         repeated = (picks >= 0).sum(axis=1) > chosen.sum(axis=1)
         self._add(repeated, "self_pairs", lambda _: "an object is chosen twice")
-        all_chosen = chosen.sum(axis=1) == (self._items != NOTHING).sum(axis=1)
+        all_chosen = chosen.sum(axis=1) == (self._items != EMPTY).sum(axis=1)
         self._add(all_chosen & ~repeated, "ties", lambda _: "all objects are chosen, so none is nearer than another")
         return chosen
 
@@ -338,7 +336,7 @@ class Interpretation:
     def _odd_of_many(self, selected: Any, source: NDArray[np.intp]) -> DerivedRows:
         """Return d(a, b) < d(a, o) for all ordered pairs (a, b) of items other than the odd one o."""
         items, picked = self._items[selected], self._picked[selected]
-        others = items != NOTHING
+        others = items != EMPTY
         others[np.arange(len(items)), picked] = False
         n_others = others.sum(axis=1)
         self._check_total(int((n_others * (n_others - 1)).sum()))
@@ -356,13 +354,13 @@ class Interpretation:
         if total > MOST:
             raise ValueError(
                 f"{self.table.path}: these answers imply {total:,} comparisons, more than fit in memory; "
-                "leave out answers, or shorten long lists"
+                "use fewer answers or shorter lists"
             )
 
     def _pairs_of(self, selected: Any, source: NDArray[np.intp], ranked: bool) -> DerivedRows:
-        """Return all pairs (near, far) of the items in each row, by rank or by choice."""
+        """Return the comparisons of all pairs (near, far) of items in each row, by rank or by choice."""
         items, anchor = self._items[selected], self._anchor[selected]
-        present = items != NOTHING
+        present = items != EMPTY
         chosen = present if ranked else self._chosen[selected] & present
         n_near, n_items = chosen.sum(axis=1), present.sum(axis=1)
         self._check_total(int((n_items * (n_items - 1) // 2 if ranked else n_near * (n_items - n_near)).sum()))

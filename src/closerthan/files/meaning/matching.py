@@ -1,4 +1,4 @@
-"""Read answers about the objects of a map, identified by the same names or numbers."""
+"""Read answers about the objects of a map, which they identify by the same names or numbers."""
 
 import warnings
 from collections.abc import Mapping, Sequence
@@ -18,7 +18,7 @@ def read_about(path: Path, n_objects: int, names: tuple[str, ...] | None, readin
     only if the caller passes ``numbering`` or ``names``.
     """
     with warnings.catch_warnings():
-        # Objects that do not occur in these answers are no problem for the map.
+        # Objects that do not occur in these answers are still on the map, so they need no warning.
         warnings.filterwarnings("ignore", ".*occur in no comparison")
         answers = read_answers(path, **{**about(path, n_objects, names), **reading})
         if names is not None and answers.summary.numbering != "names" and not {"names", "numbering"} & set(reading):
@@ -32,7 +32,7 @@ def read_about(path: Path, n_objects: int, names: tuple[str, ...] | None, readin
 
 
 def about(path: Path, n_objects: int, names: Sequence[str] | None) -> dict[str, Any]:
-    """Return the options of :func:`read_answers` for a file about the objects of a map."""
+    """Return the options with which :func:`read_answers` reads a file about the objects of a map."""
     if names is not None:
         return {"names": names}
     # The objects of a map without names are numbered from 0. A file in which 0 happens not to occur would otherwise be

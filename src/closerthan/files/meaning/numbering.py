@@ -15,7 +15,7 @@ NUMBERINGS = ("0-based", "1-based", "names")
 """How labels in a file can refer to objects: by numbers from 0, by numbers from 1, or by names."""
 
 _WHOLE = re.compile(r"[+-]?\d{1,18}(\.0*)?")
-_LONG = re.compile(r"[+-]?\d{19,}(\.0*)?")  # beyond 64 bits, so not a count of objects
+_LONG = re.compile(r"[+-]?\d{19,}(\.0*)?")  # too long for 64 bits, so not an object number
 _DECIMAL = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?")
 _LIMIT = np.iinfo(np.int32).max
 _CODE = re.compile(r"0\d+")
@@ -85,7 +85,7 @@ def _whole(label: str) -> int:
 
 
 def _plain_integers(labels: Sequence[str]) -> NDArray[np.int64] | None:
-    """Convert labels of digits only, which is much faster than matching each; None if some are different."""
+    """Convert labels that consist of digits only, which is much faster than matching each; None if some do not."""
     text = "".join(labels)
     if not (text.isascii() and text.isdecimal() and min(map(len, labels)) > 0 and max(map(len, labels)) <= 18):
         return None
@@ -94,7 +94,7 @@ def _plain_integers(labels: Sequence[str]) -> NDArray[np.int64] | None:
 
 def _detect(labels: Sequence[str], names: Sequence[str] | None, n_objects: int | None) -> tuple[str, str]:
     if names is not None and set(labels) <= set(names):
-        return "names", "all are among the names passed"
+        return "names", "all of them are among the names that were passed"
     plain = _plain_integers(labels)
     whole = [True] * len(labels) if plain is not None else [_WHOLE.fullmatch(name) is not None for name in labels]
     if not all(whole):
@@ -149,8 +149,8 @@ def _by_name(labels: Sequence[str], names: Sequence[str] | None, n_objects: int 
         verb = "is" if len(unknown) == 1 else "are"
         raise BadLabelError(
             unknown[0],
-            f"{examples} {verb} not among the {len(names)} given names, such as {names[0]!r}; leave such answers out, "
-            "or correct the names",
+            f"{examples} {verb} not among the {len(names)} names that were passed, such as {names[0]!r}; leave "
+            "such answers out, or correct the names",
         )
     numbers = np.array([position_of[name] for name in labels], dtype=np.int32)
     return Numbering(numbers, len(names), tuple(names), "names", reason)
@@ -178,7 +178,7 @@ def _by_number(
         if size is not None and number >= size:
             raise BadLabelError(name, f"object {name} is too large for {size} objects that are numbered from {first}")
         if number >= _LIMIT:
-            raise BadLabelError(name, f'object {name} is too large for a number; pass numbering="names"')
+            raise BadLabelError(name, f'object {name} is too large for an object number; pass numbering="names"')
         numbers.append(number)
     if size is None:
         size = max(numbers) + 1
@@ -187,7 +187,7 @@ def _by_number(
             raise BadLabelError(
                 largest,
                 f"object {largest} implies a map of {size:,} objects, of which only {len(numbers):,} occur; "
-                f'such numbers are names: pass numbering="names", or n_objects={size} if that is intended',
+                f'if the numbers are names, pass numbering="names"; otherwise pass n_objects={size}',
             )
     if names is None and first == 1:
         names = [str(number) for number in range(1, size + 1)]

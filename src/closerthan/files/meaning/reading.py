@@ -67,7 +67,7 @@ class Reading:
 
     @classmethod
     def of(cls, options: Mapping[str, Any]) -> "Reading":
-        """Check keyword arguments: their names, their types, and the column that marks catch trials."""
+        """Create the options from keyword arguments, after checking their names and types."""
         check_keywords(options, [field.name for field in dataclasses.fields(cls)])
         reading = cls.__new__(cls)
         _CHECKED_INIT(reading, **options)
@@ -105,12 +105,12 @@ class Reading:
     @property
     def keeps_all_rows(self) -> bool:
         """True if no rows are selected or dropped, which is a condition for reading a file in blocks."""
-        by_rows = self.where is not None or self.variable is not None or self.catch_column is not None
-        return not by_rows and "drop" not in (self.ties, self.self_pairs, self.missing)
+        selects_rows = self.where is not None or self.variable is not None or self.catch_column is not None
+        return not selects_rows and "drop" not in (self.ties, self.self_pairs, self.missing)
 
     @property
-    def names_objects(self) -> bool:
-        """True if the user specifies the numbering of the objects, or the columns that hold them."""
+    def identifies_objects(self) -> bool:
+        """True if the user specifies the numbering of the objects or the columns that hold them."""
         return self.numbering is not None or any(role not in EXTRAS for role in self.roles)
 
     @property

@@ -42,11 +42,11 @@ class Summary:
     dropped
         Numbers of answers left out, by reason.
     n_participants
-        Number of people who answered, or None if the file does not say.
+        Number of people who answered, or None if the file does not name them.
     median_time
-        Median response time in seconds, or None if the file does not say.
+        Median response time in seconds, or None if the file has no response times.
     share_left
-        Fraction of answers in which the near object was shown on the left, or None if the file does not say.
+        Fraction of answers in which the near object was shown on the left, or None if the file has no sides.
     not_used
         Columns that were not used.
     notes
@@ -90,7 +90,8 @@ class Summary:
             else "rows": f"{self.n_rows:,} read, {self.n_used:,} used, {self.n_rows - self.n_used:,} dropped"
             + (f" ({dropped})" if dropped else "")
             + (f"; they are {self.n_answers:,} answers" if self.n_answers != self.n_used else ""),
-            "comparisons": f"{self.n_comparisons:,}{f', of which {self.n_test:,} for test' if self.n_test else ''}",
+            "comparisons": f"{self.n_comparisons:,}"
+            + (f", {self.n_test:,} of them marked as test" if self.n_test else ""),
         }
         if self.n_repeated is not None:
             lines["comparisons"] += f"; {self.n_repeated:,} repeat another, {self.n_contradictory:,} contradict another"

@@ -21,7 +21,7 @@ _SIDES = {"left": 0, "l": 0, "right": 1, "r": 1}
 def response_times(table: Table, layout: Layout, explicit: bool, notes: list[str]) -> NDArray[np.float64] | None:
     """Return the response time of each row in seconds, NaN if missing or invalid; None if there is no such column.
 
-    A column that has a usual name for this, but other content, is ignored unless the user chose it explicitly.
+    A column with a usual name but other content is ignored unless the user chose it explicitly.
     """
     if "time" not in layout.columns:
         return None

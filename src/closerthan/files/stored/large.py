@@ -1,7 +1,7 @@
 """Large .npy and Parquet files, which are never loaded into memory as a whole.
 
 A .npy file of int32 numbers from 0 is used in place. Other files are converted once to int32 rows in an unnamed
-temporary file in the same folder, which disappears when it is no longer used.
+temporary file in the same folder, which is deleted when it is no longer used.
 """
 
 from collections.abc import Mapping, Sequence
@@ -19,7 +19,7 @@ from closerthan.files.formats.arrays import mapped_rows
 from closerthan.files.formats.extras import extra
 from closerthan.files.formats.parquet import ParquetTable, check_size, open_parquet, reading_parquet
 from closerthan.files.formats.readers import suffix_of
-from closerthan.files.formats.tables import MISSING
+from closerthan.files.formats.tables import MISSING, ObjectInfo
 from closerthan.files.meaning.catch_trials import catch_columns
 from closerthan.files.meaning.columns import EXTRAS, Layout, find_layout
 from closerthan.files.meaning.numbering import Numbering, number_objects
@@ -42,12 +42,12 @@ _KINDS = {3: "triplet", 4: "quadruplet"}
 
 
 class _Coded(NamedTuple):
-    """Rows of codes, and the label of each code; None if the code is the number in the file."""
+    """Rows of codes, and the label of each code, or None if the codes are the numbers in the file."""
 
     rows: NDArray[np.int32]
     labels: list[str] | None
     description: "_Description"
-    object_info: Mapping[str, Any] = {}
+    object_info: ObjectInfo
     row_columns: RowColumns | None = None
 
 
@@ -117,7 +117,7 @@ def read_large(path: Path, reading: Reading, portion: Portion | None = None) -> 
     make = Comparisons.from_triplets if rows.shape[1] == 3 else Comparisons.from_quadruplets
     comparisons = make(rows, n_objects=numbering.n_objects, names=numbering.names)
     row_columns = coded.row_columns or RowColumns(path, {}, 0)
-    comparisons = row_columns.added_to(comparisons)
+    comparisons = row_columns.add_to(comparisons)
     return comparisons, Summary(
         path=str(path),
         format=coded.description.format,
@@ -137,7 +137,7 @@ def read_large(path: Path, reading: Reading, portion: Portion | None = None) -> 
     )
 
 
-def _number_objects(labels: list[str], object_info: Mapping[str, Any], reading: Reading) -> Numbering:
+def _number_objects(labels: list[str], object_info: ObjectInfo, reading: Reading) -> Numbering:
     if reading.numbering or reading.names is not None or reading.n_objects is not None or not object_info:
         return number_objects(labels, reading.numbering, reading.names, reading.n_objects)
     numbering = number_objects(labels, **object_info)
@@ -153,7 +153,7 @@ def _read_array(path: Path, portion: Portion) -> _Coded | None:
     converted = as_int32(rows, path)
     if converted is None:
         return None
-    return _Coded(converted, None, _Description("NumPy", _KINDS[rows.shape[1]], columns, (), len(rows)))
+    return _Coded(converted, None, _Description("NumPy", _KINDS[rows.shape[1]], columns, (), len(rows)), {})
 
 
 def as_int32(rows: NDArray[np.integer[Any]], path: Path) -> NDArray[np.int32] | None:
@@ -176,7 +176,7 @@ class _Plan(NamedTuple):
     used: Mapping[str, str]  # columns by role: objects, weights, people, answers and blocks
     interpreter: BatchInterpreter | None  # for other kinds of answers
     codes: dict[str, int] | None  # codes of object names; None if objects are numbers
-    empty: frozenset[str] = MISSING  # texts that mean no object
+    empty: frozenset[str] = MISSING  # texts that stand for an empty cell
 
     @classmethod
     def of(cls, table: ParquetTable, layout: Layout, schema: Any, names: Sequence[str]) -> "_Plan | None":
@@ -193,7 +193,7 @@ class _Plan(NamedTuple):
         if any(table.names.count(name) > 1 or "." in name for name in plan.names):
             return None
         kinds = {role: schema.field(name).type for role, name in plan.used.items()}
-        if not all(RowColumns.can_be(role, kind) for role, kind in kinds.items() if role not in roles):
+        if not all(RowColumns.is_readable(role, kind) for role, kind in kinds.items() if role not in roles):
             return None
         if all(types.is_integer(kinds[role]) for role in roles):
             return plan
@@ -217,7 +217,7 @@ class _Plan(NamedTuple):
         return rows if rows is not None and rows.max() <= _LIMIT and rows.min() >= 0 else None
 
     def _objects(self, batch: Any, path: Path, first: int) -> NDArray[np.int64]:
-        """Return the objects of a batch; names are coded in order of appearance."""
+        """Return the objects of a batch; names are encoded in order of appearance."""
         block = np.empty((len(batch), len(self.roles)), np.int64)
         for place, name in enumerate(self.used[role] for role in self.roles):
             column = batch.column(batch.schema.get_field_index(name))
@@ -249,7 +249,7 @@ def _read_parquet(path: Path, reading: Reading, portion: Portion) -> _Coded | No
     plan = _Plan.of(table, layout, file.schema_arrow, names)
     if plan is None:
         return None
-    for name in plan.names:  # a malicious file would fill the disk
+    for name in plan.names:  # otherwise a malicious file could fill the disk
         check_size(path, file, column=name)
     copy = row_columns = None
     per_row = first = 0
@@ -266,7 +266,7 @@ def _read_parquet(path: Path, reading: Reading, portion: Portion) -> _Coded | No
             row_columns.add(first, batch)
             first += len(batch)
     if first != n_rows or copy is None or row_columns is None:
-        raise ValueError(f"{path} declares {n_rows:,} rows but has {first:,}; it is damaged")
+        raise ValueError(f"{path} declares {n_rows:,} rows but has {first:,}; the file is damaged")
     if not row_columns.answers_are_contiguous:
         return None
     codes = plan.codes if plan.interpreter is None else plan.interpreter.codes

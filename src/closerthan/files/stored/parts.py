@@ -29,7 +29,7 @@ from closerthan.objective.processes import Processes
 __all__ = ["Place", "read_part"]
 
 _ARRAY_OPTIONS = {"numbering", "n_objects", "ties", "self_pairs", "missing", "catch"}
-_MIXED = "{}: some parts have triplets and others quadruplets; fit them one after the other"
+_MIXED = "{}: some parts have triplets and others quadruplets; fit them separately"
 
 
 class Place(NamedTuple):
@@ -79,7 +79,9 @@ def read_part(
     if not parts:
         raise ValueError(f"{path} is empty: no process found an answer")
     numberings = {each.numbering for each in parts}
-    if len(numberings) > 1:  # one part may be too small for a reliable detection: read it again like the others
+    if (
+        len(numberings) > 1
+    ):  # a part may be too small for a reliable detection, so all are read again with one numbering
         numbering: Any = "names" if "names" in numberings else "0-based"
         part = _read(path, place, dataclasses.replace(reading, numbering=numbering), portion)
         parts = [each for each in processes.all_gather(_Objects.of(part)) if each.numbering is not None]
@@ -90,7 +92,7 @@ def read_part(
     if parts[0].names is None:
         return _renumbered(part, width.pop(), n_objects, None)
     if any(each.numbering != "names" for each in parts):
-        names = max((each.names or () for each in parts), key=len)  # counted from 1
+        names = max((each.names or () for each in parts), key=len)  # numbers from 1
     else:
         names = _all_names([each.names or () for each in parts])
     return _renumbered(part, width.pop(), len(names), names)
@@ -176,7 +178,7 @@ def _read_rows(
 
 
 def _concatenate(path: Path, parts: dict[str, tuple[Comparisons, str]]) -> tuple[Comparisons, str] | None:
-    """Concatenate the comparisons of several files, given by file name."""
+    """Concatenate the comparisons of several files, which are keyed by file name."""
     if len(parts) < 2:
         return next(iter(parts.values()), None)
     numberings = {numbering for _, numbering in parts.values()}
@@ -233,7 +235,7 @@ def _blocks(files: Sequence[Comparisons]) -> NDArray[np.int32] | None:
 
 
 def _people(files: Mapping[str, Comparisons]) -> dict[str, Any]:
-    """Return the person of each row if a file names people; other files are one person each, named like the file."""
+    """Return the person of each row if a file names people; each other file is one person, named after the file."""
     if all(file.people is None for file in files.values()):
         return {}
     own_names = {name: file.person_names if any(file.person_names or ()) else None for name, file in files.items()}

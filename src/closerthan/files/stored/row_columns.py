@@ -16,7 +16,7 @@ from closerthan.files.formats.tables import MISSING
 
 __all__ = ["RowColumns", "encode", "is_text", "update_codes"]
 
-_COMPARED = 1 << 20  # answers at the beginning of a file used to check that the rows of each are contiguous
+_COMPARED = 1 << 20  # number of answers used to check that the rows of each answer are contiguous
 _DTYPES = {"weight": np.float64, "participant": np.int32, "answer": np.int32, "block": np.int32}
 
 
@@ -49,8 +49,8 @@ class RowColumns:
         self._first_keys: list[NDArray[np.uint64]] = []  # the keys of the first answers
 
     @staticmethod
-    def can_be(role: str, kind: Any) -> bool:
-        """Return whether a column of this type can be read in batches."""
+    def is_readable(role: str, kind: Any) -> bool:
+        """Return whether a column with this role and type can be read in batches."""
         types = extra("pyarrow.types", "reading a Parquet file")
         if role == "weight":
             return bool(types.is_integer(kind) or types.is_floating(kind))
@@ -143,7 +143,7 @@ class RowColumns:
 
     @property
     def n_participants(self) -> int | None:
-        """Number of people; None if the file does not say."""
+        """Number of people; None if the file does not name them."""
         return len(self._people.keys() - {""}) if "participant" in self.names else None
 
     @property
@@ -151,7 +151,7 @@ class RowColumns:
         """Remarks for the summary."""
         return (f"{self._n_unnamed:,} rows do not say who gave the answer",) if self._n_unnamed else ()
 
-    def added_to(self, comparisons: Comparisons) -> Comparisons:
+    def add_to(self, comparisons: Comparisons) -> Comparisons:
         """Return the comparisons with their weights, answers, blocks and people."""
         columns: dict[str, Any] = {}
         if "weight" in self._copies:

@@ -16,7 +16,7 @@ from closerthan.files.formats.extras import extra
 from closerthan.files.formats.opening import gzip_writer, is_gzipped
 from closerthan.files.formats.parquet import METADATA_KEY
 from closerthan.files.formats.readers import suffix_of
-from closerthan.files.formats.tables import MISSING
+from closerthan.files.formats.tables import MISSING, ObjectInfo
 from closerthan.files.formats.text import quoted
 from closerthan.files.meaning.times_and_sides import WRITTEN_TIME
 from closerthan.saving import whole_file
@@ -27,11 +27,11 @@ _CHUNK = 1 << 18  # rows formatted at a time
 
 @checked
 def write_comparisons(comparisons: Comparisons, path: str | os.PathLike[str]) -> None:
-    """Write comparisons atomically, in the format given by the suffix of the file.
+    """Write comparisons atomically, in the format that the suffix of the file indicates.
 
     .csv, .tsv and .jsonl (each also with .gz) have one line per comparison: the names of the objects (or their numbers
     from 0), the weight if there are weights, answer_id if an answer gave several comparisons, and participant,
-    split_block, response_time_s and near_side if they are known. .parquet, .npz and .mat also hold the list of all
+    split_block, response_time_s and near_side if they are available. .parquet, .npz and .mat also hold the list of all
     objects, so reading them returns exactly the same comparisons; in .mat files objects are numbered from 1. .npy and
     .txt hold only numbers from 0.
 
@@ -53,7 +53,7 @@ def write_comparisons(comparisons: Comparisons, path: str | os.PathLike[str]) ->
         raise ValueError(f"{path}: only text can be written as .gz")
     ambiguous = next((name for name in comparisons.person_names or () if name and name in MISSING), None)
     if ambiguous is not None:
-        raise ValueError(f"the person's name {ambiguous!r} means a missing value in a file; choose another name")
+        raise ValueError(f"the person's name {ambiguous!r} stands for a missing value in files; choose another name")
     with whole_file(path) as file:
         if compressed:
             with gzip_writer(file) as inner:
@@ -100,10 +100,10 @@ def _row_columns(comparisons: Comparisons) -> dict[str, NDArray[Any]]:
 
 
 def _words(comparisons: Comparisons, title: str) -> list[str] | None:
-    """Return the texts that the codes in a column stand for; None for a column of numbers."""
+    """Return the texts that the codes in a column refer to; None for a column of numbers."""
     if title == "participant":
         return list(comparisons.person_names or ())
-    return [*SIDES, ""] if title == "near_side" else None  # -1, the last element, means unknown
+    return [*SIDES, ""] if title == "near_side" else None  # -1, the code of an unknown side, selects the last element
 
 
 def _titles(comparisons: Comparisons) -> list[str]:
@@ -114,7 +114,7 @@ def cell_of(name: str, delimiter: str) -> str:
     """Return a name as written in a text file; raise an error if it could not be read back."""
     if name in MISSING or name != name.strip():
         raise ValueError(
-            f"the name {name!r} is empty, means an empty cell or has spaces around it, which a text file does not "
+            f"the name {name!r} is empty, stands for an empty cell or has spaces around it, which a text file does not "
             "preserve; write .parquet or .npz"
         )
     return quoted(name, delimiter)
@@ -178,8 +178,8 @@ def _json_lines(comparisons: Comparisons, file: BinaryIO) -> None:
     _write_lines(comparisons, format_name, line, file, empty=('""', "null"))
 
 
-def _object_info(comparisons: Comparisons) -> dict[str, Any]:
-    info: dict[str, Any] = {"n_objects": comparisons.n_objects, "numbering": "0-based"}
+def _object_info(comparisons: Comparisons) -> ObjectInfo:
+    info: ObjectInfo = {"n_objects": comparisons.n_objects, "numbering": "0-based"}
     if comparisons.names is not None:
         info["names"] = list(comparisons.names)
     return info
@@ -209,7 +209,7 @@ def _npz(comparisons: Comparisons, file: BinaryIO) -> None:
     np.savez_compressed(file, **_arrays(comparisons, _object_info(comparisons)))
 
 
-def _arrays(comparisons: Comparisons, object_info: dict[str, Any]) -> dict[str, Any]:
+def _arrays(comparisons: Comparisons, object_info: ObjectInfo) -> dict[str, Any]:
     if any("\0" in name for name in (*(comparisons.names or ()), *(comparisons.person_names or ()))):
         raise ValueError("a name has a NUL character, which arrays do not preserve; write .parquet")
     arrays = {"triplets" if comparisons.rows.shape[1] == 3 else "quadruplets": comparisons.rows, **object_info}

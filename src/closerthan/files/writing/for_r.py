@@ -23,7 +23,7 @@ def write_for(program: str, comparisons: Comparisons, path: str | Path) -> list[
     ============  =============================================================================================
     tripletTools  one row per triplet: ``head``, ``winner`` and ``loser`` numbered from 0 in alphabetical order,
                   ``worker_id``, ``rt`` in milliseconds, ``Center``, ``Left``, ``Right``, ``Answer``, and
-                  ``sampleSet``, which is train
+                  ``sampleSet``, which is always train
     loe           ``i``, ``j``, ``k``, ``l`` numbered from 1: object i is closer to j than k is to l, which is the
                   matrix ``CM`` of ``SOE``; with names, a second file ``...-objects.csv`` lists them
     ============  =============================================================================================
@@ -99,9 +99,9 @@ def _loe(comparisons: Comparisons, path: Path) -> list[str]:
 
 
 def _lost(comparisons: Comparisons, kinds: tuple[str, ...]) -> list[str]:
-    words = {"answers": "which comparisons are from one answer"}
+    words = {"answers": "which comparisons belong to one answer"}
     lost = [words.get(kind, kind) for kind in kinds if getattr(comparisons, kind) is not None]
-    return [f"not kept: {', '.join(lost)}"] if lost else []
+    return [f"the file does not contain: {', '.join(lost)}"] if lost else []
 
 
 PROGRAMS: dict[str, Callable[[Comparisons, Path], list[str]]] = {"tripletTools": _triplet_tools, "loe": _loe}

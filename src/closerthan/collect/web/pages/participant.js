@@ -18,7 +18,7 @@
 const main = document.getElementById("main");
 const notice = document.getElementById("notice");
 const progress = /** @type {HTMLProgressElement} */ (document.getElementById("progress"));
-const PREFIX = `closerthan ${location.pathname}`; // of the names under which the browser stores our data
+const PREFIX = `closerthan ${location.pathname}`; // prefix of the names under which the browser stores data
 const PAUSES = [500, 1000, 2000, 4000, 8000, 15000]; // milliseconds between attempts to send
 const CHOICE_VISIBLE = 110; // milliseconds for which the choice is highlighted before the page goes blank
 

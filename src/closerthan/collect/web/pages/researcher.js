@@ -159,7 +159,7 @@ function show(state) {
   );
   at("enough").textContent = latest
     ? latest.enough
-    : "There is no map yet: the first is computed once there are about as many answers as objects.";
+    : "There is no map yet: the first one is fitted once there are about as many answers as objects.";
   if ("map" in state) {
     drawMap();
     drawAccuracy();
@@ -240,7 +240,7 @@ function showPeople(people) {
   );
   at("more").textContent =
     people.length > MOST_PEOPLE
-      ? `and ${count(people.length - MOST_PEOPLE)} more: see the export`
+      ? `and ${count(people.length - MOST_PEOPLE)} more participants: see the export`
       : people.length
         ? ""
         : "No participant has given consent yet.";
@@ -306,9 +306,9 @@ function drawMap() {
   }
   at("map").replaceChildren(svg);
   at("map-note").textContent =
-    `Version ${latest.version}, from ${count(latest.answers)} answers. An ellipse contains 95 % of the positions of ` +
-    "its object on maps of reweighted answers." +
-    (about.dimensions > 2 ? " The first two principal axes are drawn." : "");
+    `Version ${latest.version}, from ${count(latest.answers)} answers. Each ellipse contains 95 % of the positions ` +
+    "that its object takes on maps fitted to resampled answers." +
+    (about.dimensions > 2 ? " The drawing shows the first two principal axes." : "");
 }
 
 /** @type {(width: number, height: number) => Element} */
@@ -327,7 +327,7 @@ function drawAccuracy() {
   const points = latest?.accuracy ?? [];
   if (points.length < 2) {
     at("accuracy-note").textContent =
-      "Accuracy is measured on random questions that were answered after the first map.";
+      "Accuracy is measured on random questions that are answered after the first map was fitted.";
     return;
   }
   const [width, height, left, bottom] = [520, 210, 44, 24];
@@ -353,7 +353,7 @@ function drawAccuracy() {
   svg.setAttribute("aria-label", `Accuracy over time, now ${percent(accuracy)}`);
   at("accuracy").replaceChildren(svg);
   at("accuracy-note").textContent =
-    `The map at the time predicted ${percent(accuracy)} of the recent random questions (95 % interval ` +
+    `The map in use at the time predicted ${percent(accuracy)} of the latest random answers (95 % interval ` +
     `${percent(from)} to ${percent(to)}); chance is ${about.kind === "odd" ? "33 %" : "50 %"}.`;
 }
 
