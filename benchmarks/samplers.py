@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import closerthan as ct
-from closerthan.collect.choosing.belief import LOSS, Belief, believed
+from closerthan.collect.choosing.belief import LOSS, Belief, fit_belief
 from closerthan.collect.choosing.information import PAIRS, RANDOM_SHARE, Questions, choose
 from closerthan.losses import Loss, loss_named
 from closerthan.objective.information import uncertainty
@@ -29,7 +29,7 @@ class SamplerState:
     def belief(self, rng: np.random.Generator) -> Belief:
         assert self.answers is not None
         assert self.embedding is not None
-        return believed(self.answers, self.embedding, self.loss, rng)
+        return fit_belief(self.answers, self.embedding, self.loss, rng)
 
     @property
     def loss(self) -> Loss:

@@ -152,7 +152,7 @@ def test_a_folded_map_unfolds_and_so_do_its_replicates():
     loss = LOSSES["tste"]().in_dims(1)
     x = belief.fitted_map(answers, 1, loss, np.random.default_rng(0), [folded])
     assert ct.triplet_error(answers, x) < 0.05
-    replicates = belief.believed(answers, folded, loss, np.random.default_rng(0)).maps
+    replicates = belief.fit_belief(answers, folded, loss, np.random.default_rng(0)).maps
     assert np.median([ct.triplet_error(answers, replicate) for replicate in replicates]) < 0.1
 
 

@@ -86,7 +86,7 @@ def test_svm_is_that_of_the_kernel(answers):
         (lambda a: ct.label_scores(a, {"nobody": "x"}), "there is a label for 'nobody'"),
         (lambda a: ct.label_scores(a.rows, {"o1": "x"}), "the objects of the answers do not"),
         (lambda a: ct.ComparisonClassifier(a, method="tree").fit([0, 1], ["x", "y"]), "it can be svm or neighbours"),
-        (lambda a: ct.ComparisonClassifier(a).fit([0, 1], ["x"]), "one per object"),
+        (lambda a: ct.ComparisonClassifier(a).fit([0, 1], ["x"]), "pass one label per object"),
         (lambda a: ct.ComparisonClassifier(a).fit([0, 1], ["x", "x"]), "all labels are"),
         (lambda a: ct.ComparisonClassifier(a).fit([0, 99], ["x", "y"]), "numbered 0 to 99; there are 30"),
         (lambda a: ct.ComparisonClassifier(a).fit(["o1", "zoo"], ["x", "y"]), "no answers are about 'zoo'"),

@@ -127,7 +127,7 @@ def test_answers_about_a_cloud_have_no_clear_groups(method):
     points = np.random.default_rng(3).normal(size=(30, 2))
     found = ct.cluster(ct.datasets.simulated(points, 2000, noise="flip", level=0.2, seed=0), method=method)
     assert found.is_clear is False
-    assert "no clear ones" in repr(found)
+    assert "not clearly separated" in repr(found)
     assert "describe the map as a whole" in found.advice
 
 
@@ -265,7 +265,7 @@ def test_the_command_writes_groups_and_a_tree(blobs, tmp_path, monkeypatch):
     assert dict(line.split(",") for line in lines[1:])["o0"] == "1"
     assert len({line.split(",")[1] for line in lines[1:]}) == 3
     assert (tmp_path / "answers-groups.png").stat().st_size > 1000
-    assert "3 groups, clearly apart" in " ".join(done.stdout.split())
+    assert "3 groups, clearly separated" in " ".join(done.stdout.split())
     again = CliRunner().invoke(app, ["cluster", "answers.csv"])
     assert again.exit_code == 2
     assert "pass --force" in again.stderr
@@ -316,12 +316,12 @@ def test_a_fit_writes_groups_into_its_folder_and_its_report(blobs, tmp_path):
     words = ["fit", str(tmp_path / "answers.csv"), "--loss", "ste", "--held-out", "0", "--out", str(tmp_path / "map")]
     done = CliRunner().invoke(app, [*words, "--groups", "auto"])
     assert done.exit_code == 0, done.output
-    assert "clearly apart" in done.stdout
+    assert "clearly separated" in done.stdout
     assert "--groups auto" in (tmp_path / "map" / "settings.json").read_text()  # what makes the same folder again
     lines = (tmp_path / "map" / "groups.csv").read_text().splitlines()[1:]
     assert adjusted_rand_score(blobs[0], [int(line.split(",")[1]) for line in lines]) == 1.0
     assert (tmp_path / "map" / "groups.png").exists()
-    assert "They are clearly apart" in (tmp_path / "map" / "report.html").read_text(encoding="utf-8")
+    assert "They are clearly separated" in (tmp_path / "map" / "report.html").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize(

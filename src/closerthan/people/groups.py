@@ -4,7 +4,7 @@ Maps are compared by cross-validation: each fold of the answers is predicted by 
 training folds, people are assigned to groups iteratively: a map is fitted to each group, and each person moves to the
 group whose map predicts the person's answers best. The answers of one half are predicted by maps of the other half, so
 that no map is judged by answers that it was fitted to. Several maps are better than one if they predict held-out
-answers better; a permutation test over people tells whether the improvement may be due to chance.
+answers better; a test that flips the signs of the people's gains tells whether this may be due to chance.
 """
 
 import dataclasses
@@ -38,7 +38,7 @@ FOLDS = 5
 # Constants are set by judgement, except significance levels; docs/measured/people.md shows how well groups are found.
 MOST_HELD_OUT = 50_000  # comparisons: more folds of a larger study would hardly change a verdict
 MOST_REPEATS = 3  # cross-validations with different folds, while the number of groups is not clear
-ROUNDS = 4  # of reassigning people to groups; fewer if nobody moves
+ROUNDS = 4  # of reassigning people to groups; fewer once nobody moves
 MOST_IN_MATRIX = 40  # people in the matrix; a random sample if there are more
 PERMUTATIONS = 9_999
 SIGNIFICANT, UNCLEAR = 0.05, 0.2  # p values, divided by the number of groupings that are tried (Bonferroni)
@@ -57,7 +57,7 @@ class SeveralMaps(NamedTuple):
     error, one_map_error
         Held-out error of the several maps, and of one map on the same answers.
     p_value
-        p value of a permutation test of the null hypothesis that several maps are no better.
+        p value of a sign-flipping test of the null hypothesis that several maps are no better.
     """
 
     maps: str
@@ -119,12 +119,12 @@ class PeopleGroups:
             if test.p_value < SIGNIFICANT / n_tests:  # a map for each person, where no number of groups is better
                 return (
                     f"one map is kept for {everybody}, since groups do not predict new answers clearly better, but "
-                    f"{test.maps} do ({numbers}): people differ, look at the matrix"
+                    f"{test.maps} do ({numbers}): people differ; look at the matrix"
                 )
             if test.p_value < UNCLEAR / n_tests:
                 return (
                     f"it is not clear whether one map serves {everybody}: {test.maps} may be better ({numbers}); one "
-                    "map is kept, look at the matrix"
+                    "map is kept; look at the matrix"
                 )
             return (
                 f"one map is kept for {everybody}: {test.maps} do not predict new answers significantly better "
@@ -134,15 +134,15 @@ class PeopleGroups:
         sizes = np.bincount(list(self.group.values()))
         sentence = (
             f"there are {self.n_groups} groups of people ({', '.join(map(str, sizes))}) with maps of their own: these "
-            f"have an error of {percent(test.error)} on new answers, one map for all {percent(test.one_map_error)} "
+            f"have an error of {percent(test.error)} on new answers, and one map for all {percent(test.one_map_error)} "
             f"({p_value(test.p_value)}); look at each group's map"
         )
         errors = self.group_matrix.diagonal()
         if (errors > GUESSING).any():
             worst = int(errors.argmax())
             sentence += (
-                f"; even its own map gets {percent(errors[worst])} of the answers of group {worst + 1} wrong: these "
-                "people do not share a map"
+                f"; group {worst + 1} does not share a map: even its own map gets {percent(errors[worst])} of its "
+                "answers wrong"
             )
         return sentence
 
@@ -197,7 +197,7 @@ def group_people(
     (PeopleGroups(12 people in 2 groups), True, False)
     """
     answers = Comparisons.of(answers)
-    check_people(answers, "to look for groups")
+    check_people(answers, "looking for groups")
     most_groups = min(whole("most_groups", most_groups, least=2), len(np.unique(answers.people)))  # type: ignore[arg-type]
     plan = plan_refits(answers, n_dims, settings, result, options)
     _check_several_answers(answers, plan.settings.n_dims)
@@ -301,14 +301,15 @@ def held_out_groups(
     group = {number: np.zeros((n_used, n_people), dtype=np.int64) for number in numbers}
     scores = {number: np.full((number, len(answers)), np.nan) for number in numbers}
     rng = np.random.default_rng(seed)
-    for place in range(n_used):
-        rows = np.flatnonzero(fold == place)
-        train, held_out = answers.take(fold != place), answers.take(rows)
+    for held_out_fold in range(n_used):
+        rows = np.flatnonzero(fold == held_out_fold)
+        train, held_out = answers.take(fold != held_out_fold), answers.take(rows)
         (one,) = fits.fit_each([train], tick, seed=seed)
         similarity = _similarity(train, one)
         for number in numbers:
-            group[number][place] = _groups(train, fits, number, similarity, rng, tick) if number > 1 else 0
-            maps = fits.fit_each(_parts(train, group[number][place]), tick, seed=seed) if number > 1 else [one]
+            groups = group[number][held_out_fold]
+            groups[:] = _groups(train, fits, number, similarity, rng, tick) if number > 1 else 0
+            maps = fits.fit_each(_parts(train, groups), tick, seed=seed) if number > 1 else [one]
             for which, result in enumerate(maps):
                 scores[number][which, rows] = log_odds(held_out, result.embedding, result.loss)
     fold = np.where(fold < n_used, fold, -1).astype(np.int32)

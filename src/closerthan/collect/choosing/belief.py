@@ -1,9 +1,10 @@
 """Belief about a map before the next question: several maps that are compatible with the answers.
 
-The maps are fitted to resampled answers; where they differ, the answers have not decided yet. Unlike the replicates of
-:func:`closerthan.replicate`, each map unfolds in extra dimensions, as the fitted map does from which it starts.
-Otherwise all of them would share its folds, and no question would be asked about these. They are also few and not
-calibrated: eight such maps take a tenth of the time of :func:`closerthan.replicate`, which counts in a running study.
+The maps are fitted to resampled answers; where they differ, the answers do not determine the map yet. Unlike the
+replicates of :func:`closerthan.replicate`, each map is first unfolded in extra dimensions, like the fitted map from
+which it starts. Otherwise all of them would share its folds, and no question would be asked about these. They are also
+few and not calibrated: eight such maps take a tenth of the time of :func:`closerthan.replicate`, which matters in a
+running study.
 """
 
 import dataclasses
@@ -28,7 +29,7 @@ from closerthan.settings import FitOptions, Settings
 from closerthan.uncertainty.bootstrap import bootstrap
 from closerthan.wording import counted
 
-__all__ = ["FEWEST", "LOSS", "Belief", "believed", "fitted_map"]
+__all__ = ["FEWEST", "LOSS", "Belief", "fit_belief", "fitted_map"]
 
 LOSS = "tste"
 FEWEST = 2  # answers per object and dimension; with fewer, questions are random
@@ -36,7 +37,9 @@ N_REPLICATES = 8
 SOLVER = "lbfgs"  # for the last phase: chosen questions are about neighbours, so that convergence is slow
 # The default tolerance would stop in a flat valley.
 FINISH = FitOptions(solver=SOLVER, tolerance=1e-5, window=10, epochs=1000)
-REPLICATE = FitOptions(solver=SOLVER, tolerance=None, epochs=15, n_threads=1)  # for unfolding, and again afterwards
+REPLICATE = FitOptions(
+    solver=SOLVER, tolerance=None, epochs=15, n_threads=1
+)  # for unfolding, and again for the final fit
 EXTRA = 2  # additional dimensions in which a map unfolds
 LARGEST = 1000.0  # largest standard deviation of a map's coordinates
 
@@ -65,7 +68,7 @@ class Belief:
         return expected_information(kind, questions, self.maps, self.loss)
 
 
-def believed(answers: Comparisons, embedding: Array, loss: Loss, rng: np.random.Generator) -> Belief:
+def fit_belief(answers: Comparisons, embedding: Array, loss: Loss, rng: np.random.Generator) -> Belief:
     """Fit maps to resampled answers, starting at a map."""
     jobs = [
         functools.partial(_replicate, bootstrap(answers, child, scheme="poisson"), embedding, loss, child)
@@ -133,7 +136,7 @@ def _sized(embedding: Array, largest: float) -> Array:
 
 
 def _one_blas_thread() -> Any:
-    """Limit BLAS to one thread: L-BFGS has short vectors, and threads would only wait for busy cores."""
+    """Limit BLAS to one thread: the vectors of L-BFGS are short, and more threads would only wait for busy cores."""
     from threadpoolctl import threadpool_limits
 
     return threadpool_limits(1, "blas")

@@ -29,7 +29,7 @@ _RISE = 0.02  # increase of the accuracy from one window to the next that is wor
 
 
 class Accuracy(NamedTuple):
-    """Fraction of random questions that the map of their time predicted, with its 95 % interval, and the time.
+    """Fraction of random questions whose answer the map at that time predicted, with its 95 % interval.
 
     Attributes
     ----------
@@ -47,9 +47,9 @@ class Accuracy(NamedTuple):
 
 
 def accuracies(store: Store, kind: str) -> list[Accuracy]:
-    """Return the accuracy over time, each computed from at most ``WINDOW`` of the latest random answers.
+    """Return the accuracy at several times, each computed from at most ``WINDOW`` of the latest random answers.
 
-    Every random answer is predicted by the map at the time of its question, which cannot have been fitted to it.
+    Every random answer is predicted by the latest map before its question, which was not fitted to it.
     """
     maps: dict[int, Array] = {}
     right: list[tuple[float, bool]] = []
@@ -131,18 +131,19 @@ def enough(accuracies: list[Accuracy], answers: int, objects: int) -> str:
     if answers < _EARLY * objects:
         return (
             f"Too early to say: {counted(answers, 'answer')} for {counted(objects, 'object')}; "
-            f"look again at {_EARLY * objects:,}."
+            f"look again at {_EARLY * objects:,} answers."
         )
     if not accuracies or accuracies[-1].high - accuracies[-1].low > 2 * _WIDE:
-        return "Too few random questions were answered to measure how good the map is. Go on."
+        return "Too few random questions were answered to measure how good the map is. Continue."
     now = accuracies[-1]
-    interval = f"{percent(now.low, 0)} to {percent(now.high, 0)}"
-    sentence = f"The map predicts {percent(now.share, 0)} of new random answers ({interval})"
+    interval = f"95 % interval {percent(now.low, 0)} to {percent(now.high, 0)}"
+    sentence = f"The map correctly predicts {percent(now.share, 0)} of the answers to new random questions ({interval})"
     before = [one for one in accuracies if one.answers <= now.answers * 2 / 3]
     if not before:
-        return f"{sentence}. Go on until it no longer rises."
+        return f"{sentence}. Continue until this no longer rises."
     rise = now.share - before[-1].share
     if rise > _RISE:
-        more = f"{percentage_points(rise, 0)} points more than at {before[-1].answers:,} answers"
-        return f"{sentence}, {more}: it still rises. Go on."
-    return f"{sentence}, as at {before[-1].answers:,} answers: more answers change little. It is enough, or nearly."
+        more = f"{percentage_points(rise, 0)} percentage points more than at {before[-1].answers:,} answers"
+        return f"{sentence}, {more}. This is still rising: continue."
+    same = f"no clear increase since {before[-1].answers:,} answers"
+    return f"{sentence}, {same}. More answers would change little: there are enough, or nearly enough."

@@ -149,7 +149,7 @@ def passed_checks(store: Store, kind: str) -> dict[int, tuple[int, int]]:
 
 
 def _repeats(store: Store, study: Study) -> dict[int, tuple[int, int]]:
-    """For each participant, the numbers of repeated questions answered as before and answered at all."""
+    """Return, for each participant, the numbers of repeated questions answered as before and answered at all."""
     counts = _pairs()
     rows = store.rows(
         """SELECT again.participant, again.first, again.second, again.third, later.choice AS choice,
@@ -168,7 +168,7 @@ def _repeats(store: Store, study: Study) -> dict[int, tuple[int, int]]:
 
 
 def _agreements(store: Store, study: Study) -> dict[int, tuple[int, int]]:
-    """For each participant, the numbers of shared questions answered like most others and compared with them."""
+    """Return, for each participant, the numbers of shared questions answered like most others, and in all."""
     picks: defaultdict[str, list[tuple[int, int]]] = defaultdict(list)
     rows = store.rows("SELECT * FROM questions JOIN answers ON question = id WHERE kind = 'shared' AND said = 'choice'")
     for row in rows:
@@ -180,7 +180,7 @@ def _agreements(store: Store, study: Study) -> dict[int, tuple[int, int]]:
             others = votes.copy()
             others[pick] -= 1
             (most, number), *rest = others.most_common()
-            if number > 0 and not (rest and rest[0][1] == number):  # the others have a majority
+            if number > 0 and not (rest and rest[0][1] == number):  # the others have a unique most frequent answer
                 same, total = counts[participant]
                 counts[participant] = (same + (pick == most), total + 1)
     return counts

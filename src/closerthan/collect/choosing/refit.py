@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, TypedDict
 import numpy as np
 
 from closerthan.arrays import Array
-from closerthan.collect.choosing.belief import LOSS, believed, fitted_map
+from closerthan.collect.choosing.belief import LOSS, fit_belief, fitted_map
 from closerthan.collect.choosing.information import Chosen, Questions, choose
 from closerthan.collect.choosing.judging import Accuracy, accuracies, assessed_people, ellipses, enough, plane
 from closerthan.collect.choosing.quality import passed_checks
@@ -48,7 +48,7 @@ def refit(study: Study, store: Store) -> int | None:
     if answers is not None and len(answers) >= answers.n_objects:
         starts = [None, *_same_shape(last, (n_objects, study.dimensions))]
         embedding = fitted_map(answers, study.dimensions, loss, np.random.default_rng(0), starts)
-        belief = believed(answers, embedding, loss, rng)
+        belief = fit_belief(answers, embedding, loss, rng)
     questions = Questions(study.kind, n_objects)
     waiting = questions.keys(np.array([row["content"].split(":") for row in pending]).astype(np.int64))
     chosen = choose(questions, answers, max(n_objects, LEAST_QUEUE), rng, waiting, belief)

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from closerthan.arrays import Array
 from closerthan.checks import number
-from closerthan.collect.choosing.belief import FEWEST, LOSS, believed, fitted_map
+from closerthan.collect.choosing.belief import FEWEST, LOSS, fit_belief, fitted_map
 from closerthan.collect.choosing.information import Questions, choose
 from closerthan.collect.store.answers import triplets
 from closerthan.collect.study.description import Study
@@ -99,7 +99,7 @@ def simulate(study: Study, people: SimulatedPeople, most: int, rng: np.random.Ge
             comparisons = _comparisons(answers, n_objects)
             if len(answers) >= FEWEST * n_objects * study.dimensions:
                 embedding = fitted_map(comparisons, study.dimensions, loss, rng, [embedding])
-                belief = believed(comparisons, embedding, loss, rng)
+                belief = fit_belief(comparisons, embedding, loss, rng)
         assert comparisons is not None
         starts = [None] if embedding is None else [None, embedding]
         embedding, n_people = fitted_map(comparisons, study.dimensions, loss, rng, starts), total
