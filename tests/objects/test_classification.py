@@ -88,7 +88,7 @@ def test_svm_is_that_of_the_kernel(answers):
         (lambda a: ct.ComparisonClassifier(a, method="tree").fit([0, 1], ["x", "y"]), "it can be svm or neighbours"),
         (lambda a: ct.ComparisonClassifier(a).fit([0, 1], ["x"]), "pass one label per object"),
         (lambda a: ct.ComparisonClassifier(a).fit([0, 1], ["x", "x"]), "all labels are"),
-        (lambda a: ct.ComparisonClassifier(a).fit([0, 99], ["x", "y"]), "numbered 0 to 99; there are 30"),
+        (lambda a: ct.ComparisonClassifier(a).fit([0, 99], ["x", "y"]), "numbered from 0 to 29; X contains 0 to 99"),
         (lambda a: ct.ComparisonClassifier(a).fit(["o1", "zoo"], ["x", "y"]), "no answers are about 'zoo'"),
         (lambda a: ct.ComparisonClassifier(a).fit(np.zeros((2, 2)), ["x", "y"]), "objects have shape"),
     ],

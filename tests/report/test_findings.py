@@ -67,7 +67,7 @@ def test_analyses_that_would_take_too_long_are_left_out(study, fitted):
     result = Findings.of(study, fitted, FindingsRequest(5, most_seconds=0.0), **SETTINGS)
     assert (result.people, result.groups, result.curve) == (None, None, None)
     assert [fact.name for fact in result.left_out] == ["People", "Enough?"]
-    assert "closerthan enough does it" in result.left_out[1].note
+    assert "run closerthan enough" in result.left_out[1].note
     assert not result.interrupted
     assert repr(result) == "Findings(5 replicates, without People, without Enough?)"
 

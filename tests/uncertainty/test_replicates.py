@@ -310,7 +310,7 @@ def test_findings_name_what_is_not_settled():
     few = Findings(ct.replicate(noisy, n_replicates=20, loss="ste", seed=0))
     said = {fact.name: fact.value for fact in few.facts()}
     assert few.names[few.replicates.unsettled[0]] in said["Not settled"]
-    assert "collect more" in few.facts()[-1].note
+    assert "ask more" in few.facts()[-1].note
     assert {pair.object for pair in few.neighbours} == set(range(15))
 
 

@@ -37,7 +37,7 @@ class Mixture:
 
     @classmethod
     def of(cls, comparisons: Comparisons) -> Self:
-        """Return the mixture of these comparisons."""
+        """Return the likelihood model for these comparisons."""
         numbers = comparisons.answers
         answer = np.arange(len(comparisons)) if numbers is None else consecutive_numbers(numbers)
         return cls(comparisons, answer, np.bincount(answer, comparisons.weights) / np.bincount(answer))

@@ -75,7 +75,7 @@ def about_new_objects(answers: Any, n_known: int, names: Sequence[str] | None) -
     keep = np.flatnonzero((rows >= n_known).any(axis=1))
     if not len(keep):
         raise ValueError(
-            f"no answer is about an object that the map of {n_known:,} objects does not have; there is nothing to place"
+            f"all answers are about the {n_known:,} objects of the map; there is no new object, and so nothing to place"
         )
     about_new = comparisons.take(keep).replace(rows=frozen(rows[keep]), n_objects=n_objects, names=None)
     return NewAnswers(about_new, n_known, new_names)

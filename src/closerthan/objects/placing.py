@@ -1,4 +1,4 @@
-"""Positions for objects that a map does not have: from answers about them, from features, or from both.
+"""Positions for objects that are not on a map yet: from answers about them, from features, or from both.
 
 All objects of the map keep their positions. The position x of a new object minimises ``sum of w * loss(near, far)``
 over the answers about it, plus ``(x - m)' S^-1 (x - m) / 2``, the negative logarithm of a normal prior. Its mean m and

@@ -44,6 +44,7 @@ PERMUTATIONS = 9_999
 SIGNIFICANT, UNCLEAR = 0.05, 0.2  # p values, divided by the number of groupings that are tried (Bonferroni)
 NEARLY = 5.0  # folds are drawn again if a p value is within this factor of the significance level
 GUESSING = 0.4  # error of a group's own map above which its answers are nearly random
+OWN_MAPS = "own maps"  # name of the test of one map for each person
 MOST_COMPARED = 3_000  # people whose answers are compared pair by pair for an initial grouping
 
 
@@ -110,24 +111,25 @@ class PeopleGroups:
         """The conclusion in words."""
         everybody = f"all {len(self.group)} people"
         if self.n_groups == 1:
-            n_tests = len(self.tests) - 1  # the last test is that of own maps
+            n_tests = len(self.tests) - 1  # the last test is that of one map for each person
             test = min(self.tests, key=lambda test: test.p_value)
+            several = "maps of single people" if test.maps == OWN_MAPS else test.maps
             numbers = (
-                f"error on new answers {percent(test.error)}, of one map {percent(test.one_map_error)}, "
+                f"error on new answers {percent(test.error)}, that of one map {percent(test.one_map_error)}, "
                 f"{p_value(test.p_value)}"
             )
             if test.p_value < SIGNIFICANT / n_tests:  # a map for each person, where no number of groups is better
                 return (
                     f"one map is kept for {everybody}, since groups do not predict new answers clearly better, but "
-                    f"{test.maps} do ({numbers}): people differ; look at the matrix"
+                    f"{several} do ({numbers}): people differ; look at the matrix"
                 )
             if test.p_value < UNCLEAR / n_tests:
                 return (
-                    f"it is not clear whether one map serves {everybody}: {test.maps} may be better ({numbers}); one "
+                    f"it is not clear whether one map serves {everybody}: {several} may be better ({numbers}); one "
                     "map is kept; look at the matrix"
                 )
             return (
-                f"one map is kept for {everybody}: {test.maps} do not predict new answers significantly better "
+                f"one map is kept for {everybody}: {several} do not predict new answers significantly better "
                 f"({numbers})"
             )
         test = self.tests[self.n_groups - 2]
@@ -174,7 +176,7 @@ def group_people(
     Parameters
     ----------
     answers
-        Comparisons whose people are known: at least two.
+        Comparisons that say who answered; there must be at least two people.
     n_dims, settings
         As in :func:`closerthan.embed`.
     most_groups
@@ -497,7 +499,7 @@ def _own_maps(
             own = of_row == place
             by_own[0, rows[own]] = wrong[own]
     matrix = np.where(total > 0, missed / np.maximum(total, 1), 0.5)
-    return matrix, _test("own maps", by_own, by_one, answers, fits.seed)
+    return matrix, _test(OWN_MAPS, by_own, by_one, answers, fits.seed)
 
 
 def _group_matrix(answers: Comparisons, group: NDArray[np.int64], trial: HeldOutGroups) -> Array:

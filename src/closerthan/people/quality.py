@@ -71,7 +71,7 @@ STATEMENTS = {
 ADVICE = {
     "reversed": "check whether near and far are swapped",
     "own view": "keep them, and see whose maps predict their answers",
-    "unclear": "keep them, but do not take this as a sign of care",
+    "unclear": "keep them, but do not conclude that they answered carefully",
     "few": "keep them",
 }
 """Advice about these people, where it does not depend on whether weights help."""
@@ -97,7 +97,7 @@ class PeopleAssessment:
     Attributes
     ----------
     people
-        One :class:`~closerthan.people.person.Person` each, the most serious verdicts first.
+        One :class:`~closerthan.people.person.Person` per person, the most serious verdicts first.
     weights
         For each comparison: the probability that it is not a guess, if its person looks careless or unlike the others,
         and 1 otherwise. No answer is excluded.
@@ -162,8 +162,8 @@ class PeopleAssessment:
         sentences = []
         if self.is_chance:
             sentences.append(
-                f"the map of the others gets {percent(self.plain_error)} of the answers wrong, which is no better than "
-                "chance: it cannot show whether anybody is careless"
+                f"the map of the others gets {percent(self.plain_error)} of the answers wrong, which is not clearly "
+                "better than chance: it cannot show whether anybody is careless"
             )
         elif not any(of_verdict[name] for name in DOUBTFUL) and of_verdict["fine"]:
             n_judged = total - len(of_verdict["unclear"]) - len(of_verdict["few"])
@@ -263,7 +263,7 @@ def assess_people(
     Parameters
     ----------
     answers
-        Comparisons whose people are known: at least two.
+        Comparisons that say who answered; there must be at least two people.
     n_dims, settings
         As in :func:`closerthan.embed`.
     checks

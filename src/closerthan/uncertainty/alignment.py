@@ -24,7 +24,7 @@ def size_is_free(loss: object) -> bool:
     """Return True if, under this loss, answers hardly determine the size of a map.
 
     In ckl and tste, the probabilities of answers depend only on ratios of distances once these are large, so that a map
-    ten times as large means the same. In ste, gnmds and soe the size expresses how certain answers are.
+    ten times as large implies the same answers. In ste, gnmds and soe the size expresses how certain answers are.
 
     Examples
     --------

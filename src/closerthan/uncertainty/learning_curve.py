@@ -170,7 +170,7 @@ class LearningCurve:
 
     @property
     def is_chance(self) -> bool:
-        """True if new answers are predicted hardly better than by chance."""
+        """True if predictions of new answers are hardly better than chance."""
         return self.now.high >= 0.5 or self.now.error > GUESSING
 
     @property

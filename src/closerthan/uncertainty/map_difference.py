@@ -47,7 +47,7 @@ __all__ = ["MapDifference", "Moved", "compare_maps"]
 SIGNIFICANT = 0.05
 FALSELY_NAMED = "5 % to 12 %"  # measured by ``python -m benchmarks.contrast``; a test compares both
 FEWEST_PERMUTATIONS = 19  # the smallest possible p value is then 0.05
-ROUNDS = 15  # of the robust alignment; set by judgement
+ROUNDS = 15  # number of reweighting rounds in the robust alignment; set by judgement
 MOST_NAMED = 8  # objects named in a sentence
 MOST_ROWS = 20  # objects in the table of a notebook
 
@@ -154,8 +154,8 @@ class MapDifference:
             lines.append(f"{counted(self.n_left_out, 'object')} {occur} in one group only and cannot be compared")
         if self.stopped_by:
             lines.append(
-                f"{ENDED[self.stopped_by]} after {counted(self.n_permutations, 'random grouping')}: with more, p would "
-                "be more exact"
+                f"{ENDED[self.stopped_by]} after {counted(self.n_permutations, 'random grouping')}: with more, the p "
+                "value would be more precise"
             )
         return lines
 

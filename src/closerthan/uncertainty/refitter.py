@@ -188,7 +188,7 @@ class Refitter:
     ) -> list[Result]:
         """Fit a map to each subset of the answers, all from the same seed.
 
-        Ctrl-C raises KeyboardInterrupt, and the end of the time raises TimeOverError.
+        Ctrl-C raises KeyboardInterrupt; when the time limit is reached, TimeOverError is raised.
         """
         seed = self.seed if seed is None else seed
 

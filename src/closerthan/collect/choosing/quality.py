@@ -168,7 +168,10 @@ def _repeats(store: Store, study: Study) -> dict[int, tuple[int, int]]:
 
 
 def _agreements(store: Store, study: Study) -> dict[int, tuple[int, int]]:
-    """Return, for each participant, the numbers of shared questions answered like most others, and in all."""
+    """Return, for each participant, the numbers of shared questions answered like most others and compared at all.
+
+    Questions without a unique most frequent answer of the other participants are not compared.
+    """
     picks: defaultdict[str, list[tuple[int, int]]] = defaultdict(list)
     rows = store.rows("SELECT * FROM questions JOIN answers ON question = id WHERE kind = 'shared' AND said = 'choice'")
     for row in rows:
