@@ -15,7 +15,7 @@ from closerthan.files.formats.text import quoted
 from closerthan.fit.progress import trials_bar
 from closerthan.geometry import matrix_of
 from closerthan.objects.comparison_tree import by_size, comparison_tree, cut
-from closerthan.objects.silhouettes import count_groups, same_number, ward_tree
+from closerthan.objects.silhouettes import count_groups, same_number
 from closerthan.objects.similarities import answer_similarities
 from closerthan.result import Result
 from closerthan.saving import whole_file
@@ -337,19 +337,12 @@ def _co_membership(labels: NDArray[np.intp], number: int, maps: Iterable[ArrayLi
     return counts / n_maps
 
 
-def _map_tree(x: Array) -> Array:
-    from scipy.cluster.hierarchy import linkage
-    from scipy.spatial.distance import pdist
-
-    tree: Array = linkage(pdist(x), "average")
-    return tree
-
-
 def _map_labels(x: Array, number: int, method: str, seed: int) -> tuple[NDArray[np.intp], Array | None]:
+    from scipy.cluster.hierarchy import linkage
     from scipy.spatial.distance import pdist, squareform
 
     if method != "spectral":
-        tree = ward_tree(x) if method == "ward" else _map_tree(x)
+        tree: Array = linkage(x, method)
         return cut(tree, number), tree
     apart = pdist(x)
     typical = float(np.median(apart)) or 1.0
