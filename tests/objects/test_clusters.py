@@ -127,7 +127,7 @@ def test_answers_about_a_cloud_have_no_clear_groups(method):
     points = np.random.default_rng(3).normal(size=(30, 2))
     found = ct.cluster(ct.datasets.simulated(points, 2000, noise="flip", level=0.2, seed=0), method=method)
     assert found.is_clear is False
-    assert "no clear ones" in repr(found)
+    assert "not clearly separated" in repr(found)
     assert "describe the map as a whole" in found.advice
 
 
@@ -174,7 +174,7 @@ def test_a_map_alone_shows_groups_but_not_how_certain_their_number_is(blobs):
     found = ct.cluster(at(points))
     assert adjusted_rand_score(truth, found.labels) == 1.0
     assert found.is_clear
-    assert "it is not known whether other answers would show the same number" in repr(found)
+    assert "it was not tested whether other answers would show the same number" in repr(found)
     assert sorted(found.silhouettes) == [*range(2, 9)]
 
 
@@ -232,7 +232,7 @@ def test_pictures_stand_beside_their_leaves(blobs):
     ("act", "message"),
     [
         (lambda answers, _: ct.cluster(answers, 2, method="median"), "method is 'median'; it can be average"),
-        (lambda answers, _: ct.cluster(answers, 99), "n_clusters is 99; there are 6 objects"),
+        (lambda answers, _: ct.cluster(answers, 99), "n_clusters is 99; it can be at most 6"),
         (lambda answers, _: ct.cluster(answers, 0), "n_clusters is 0"),
         (
             lambda answers, _: ct.cluster(answers, 2, maps=[]),
@@ -265,7 +265,7 @@ def test_the_command_writes_groups_and_a_tree(blobs, tmp_path, monkeypatch):
     assert dict(line.split(",") for line in lines[1:])["o0"] == "1"
     assert len({line.split(",")[1] for line in lines[1:]}) == 3
     assert (tmp_path / "answers-groups.png").stat().st_size > 1000
-    assert "3 groups, clearly apart" in " ".join(done.stdout.split())
+    assert "3 groups, clearly separated" in " ".join(done.stdout.split())
     again = CliRunner().invoke(app, ["cluster", "answers.csv"])
     assert again.exit_code == 2
     assert "pass --force" in again.stderr
@@ -305,7 +305,7 @@ def test_the_command_finds_groups_on_a_lone_map_and_says_what_it_cannot_know(blo
     words = ["cluster", str(tmp_path / f"map.{ending}"), "--out", str(tmp_path / "groups.csv")]
     done = CliRunner().invoke(app, words)
     assert done.exit_code == 0, done.output
-    assert "it is not known whether other answers would show the same number" in " ".join(done.stdout.split())
+    assert "it was not tested whether other answers would show the same number" in " ".join(done.stdout.split())
     assert len((tmp_path / "groups.csv").read_text().splitlines()) == 22
     asked = CliRunner().invoke(app, [*words, "--groups", "2", "--force"])
     assert "2 groups, the number that was requested" in asked.stdout
@@ -316,12 +316,12 @@ def test_a_fit_writes_groups_into_its_folder_and_its_report(blobs, tmp_path):
     words = ["fit", str(tmp_path / "answers.csv"), "--loss", "ste", "--held-out", "0", "--out", str(tmp_path / "map")]
     done = CliRunner().invoke(app, [*words, "--groups", "auto"])
     assert done.exit_code == 0, done.output
-    assert "clearly apart" in done.stdout
+    assert "clearly separated" in done.stdout
     assert "--groups auto" in (tmp_path / "map" / "settings.json").read_text()  # what makes the same folder again
     lines = (tmp_path / "map" / "groups.csv").read_text().splitlines()[1:]
     assert adjusted_rand_score(blobs[0], [int(line.split(",")[1]) for line in lines]) == 1.0
     assert (tmp_path / "map" / "groups.png").exists()
-    assert "They are clearly apart" in (tmp_path / "map" / "report.html").read_text(encoding="utf-8")
+    assert "They are clearly separated" in (tmp_path / "map" / "report.html").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize(
@@ -338,7 +338,7 @@ def test_a_number_of_groups_that_cannot_be_is_refused_before_the_fit(blobs, tmp_
 def test_the_command_speaks_of_its_options_and_not_of_arguments(blobs, tmp_path):
     ct.files.write_comparisons(ct.datasets.simulated(blobs[1], 300, seed=0), tmp_path / "answers.csv")
     for words, message in (
-        (["--groups", "99"], "--groups is 99; there are 21 objects"),
+        (["--groups", "99"], "--groups is 99; it can be at most 21"),
         (["--method", "median"], "--method is 'median'; it can be average"),
     ):
         done = CliRunner().invoke(app, ["cluster", str(tmp_path / "answers.csv"), *words])

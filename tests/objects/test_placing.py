@@ -174,7 +174,7 @@ def result_of(points, **changes):
 @pytest.mark.parametrize(
     ("act", "message"),
     [
-        (lambda x: ct.place([[0, 1, 5]], x), 'not known with which loss the map was fitted; pass it, as in loss="ste"'),
+        (lambda x: ct.place([[0, 1, 5]], x), 'the loss of the map is not known; pass it, as in loss="ste"'),
         (lambda x: ct.place([[0, 1, 2]], x, loss="ste"), "nothing to place"),
         (lambda x: ct.place([[0, 1, 6]], x, loss="ste"), "new object 5 occurs in no answer"),
         (lambda x: ct.place([["a", "b", "c"]], x, loss="ste"), "the map does not; use the map's numbers, from 0 to 4"),

@@ -185,7 +185,7 @@ def test_a_missing_dimension_is_no_second_view():
     assert views.n_views == 1
     assert views.held_out[2] > views.held_out[1] + 0.02  # two maps do predict better than one
     assert views.rival == (1, 2)
-    assert "not clearly better than one map of 2 dimensions: a missing dimension, not another view" in views.advice
+    assert "not clearly better than one map of 2 dimensions: this suggests a missing dimension" in views.advice
 
 
 def interrupting_embed(monkeypatch, after):

@@ -145,7 +145,7 @@ def test_checks_times_and_sides_are_in_the_table():
     assert people["1"].left == 0
     assert people["2"].median_seconds == 2
     assert np.isnan(people["2"].left)
-    assert [people[name].hurried for name in "012"] == [0.0, 1.0, 0.0]
+    assert [people[name].fast_sets for name in "012"] == [0.0, 1.0, 0.0]
 
 
 def test_people_who_are_all_equally_noisy_are_not_unlike_each_other():
@@ -162,14 +162,14 @@ def test_somebody_in_a_hurry_is_named_though_the_answers_are_right():
     answers = answered(4, 60, trials=ct.Trials(times=np.repeat([2.0, 2.0, 0.7, 2.0], 60)))
     said = ct.assess_people(answers, **QUICK).sentences
     assert said[0] == "none of 4 people looks careless: use all answers as they are"
-    assert said[1].startswith("1 of 4 people often answer so fast that they may not have read the question (2)")
+    assert said[1].startswith("1 of 4 people often answers so fast that they may not have read the question (2)")
 
 
 def test_one_quick_set_of_answers_is_no_hurry():
     times = np.full(4 * 54, 2.0)
     times[54 + 20 : 54 + 40] = 0.7
     found = ct.assess_people(answered(4, 54, trials=ct.Trials(times=times)), **QUICK)
-    assert by_name(found)["1"].hurried == 0.5
+    assert by_name(found)["1"].fast_sets == 0.5
     assert found.sentences == ["none of 4 people looks careless: use all answers as they are"]
 
 
@@ -179,7 +179,7 @@ def test_answers_are_not_to_be_used_as_they_are_where_some_people_have_another_v
     assert other.verdict == "own view"
     both = dataclasses.replace(found, people=(*found.people, other)).sentences
     assert both[0] == "none of 5 people looks careless"
-    assert both[1].startswith("1 of 5 people are careful, but have another view")
+    assert both[1].startswith("1 of 5 people is careful, but has a different view")
 
 
 def person(**changes):
@@ -199,11 +199,11 @@ def person(**changes):
         ({"lapse_low": 0.2}, "unlike"),
         ({"lapse_low": 0.2, "sides": 200, "left": 0.95}, "careless"),
         ({"lapse_low": 0.2, "fast": 0.6}, "careless"),
-        ({"lapse_low": 0.2, "hurried": 0.6}, "careless"),
-        ({"lapse_low": 0.2, "hurried": 0.6, "checks": 60, "checks_passed": 60}, "unlike"),  # the checks were read
-        ({"lapse_low": 0.5, "hurried": 0.6, "others_error": 0.45, "own_error": 0.2}, "own view"),
-        ({"lapse_low": 0.2, "hurried": 0.5, "answers": 54}, "unlike"),  # one set of two is no habit
-        ({"hurried": 0.6}, "fine"),  # the answers are right all the same
+        ({"lapse_low": 0.2, "fast_sets": 0.6}, "careless"),
+        ({"lapse_low": 0.2, "fast_sets": 0.6, "checks": 60, "checks_passed": 60}, "unlike"),  # the checks were read
+        ({"lapse_low": 0.5, "fast_sets": 0.6, "others_error": 0.45, "own_error": 0.2}, "own view"),
+        ({"lapse_low": 0.2, "fast_sets": 0.5, "answers": 54}, "unlike"),  # one set of two is no habit
+        ({"fast_sets": 0.6}, "fine"),  # the answers are right all the same
         ({"lapse_low": 0.5}, "careless"),
         ({"lapse_low": 0.5, "others_error": 0.45, "own_error": 0.2}, "own view"),
         ({"lapse_low": 0.5, "repeats": 20, "consistency": 0.9}, "own view"),
@@ -297,7 +297,7 @@ def test_random_answers_of_everybody_are_no_sign_of_care():
     found = ct.assess_people(answers, **QUICK)
     assert found.is_chance
     assert not any("use all answers as they are" in sentence for sentence in found.sentences)
-    assert "no better than chance: it cannot show whether anybody is careless" in found.sentences[0]
+    assert "not clearly better than chance: it cannot show whether anybody is careless" in found.sentences[0]
 
 
 def test_people_who_cannot_be_judged_are_not_counted_among_the_careful(assessment):
@@ -311,7 +311,7 @@ def test_people_who_cannot_be_judged_are_not_counted_among_the_careful(assessmen
 def test_a_lone_view_is_said_to_look_careless_where_answers_are_few(assessment):
     careless = [one._replace(answers=50) for one in assessment.people if one.verdict == "careless"]
     text = " ".join(dataclasses.replace(assessment, people=tuple(careless)).sentences)
-    assert "unless there are about 90 answers of that person" in text
+    assert "unless that person gave about 90 answers" in text
     with_signs = tuple(one._replace(fast=0.9) for one in careless)
     assert "alone" not in " ".join(dataclasses.replace(assessment, people=with_signs).sentences)
 
@@ -412,9 +412,9 @@ def test_without_repeats_there_is_no_ceiling():
 
 @pytest.mark.parametrize("judge", [ct.assess_people, ct.group_people])
 def test_people_must_be_known_and_several(judge):
-    with pytest.raises(ValueError, match=r"takes people, but nothing says who gave the answers"):
+    with pytest.raises(ValueError, match=r"needs at least two people, but nothing says who gave the answers"):
         judge(ct.Comparisons.from_triplets([[0, 1, 2], [1, 0, 2]]))
-    with pytest.raises(ValueError, match="all answers are of one person"):
+    with pytest.raises(ValueError, match="all answers are from one person"):
         judge(ct.Comparisons.from_triplets([[0, 1, 2], [1, 0, 2]], people=["ann", "ann"]))
 
 

@@ -264,7 +264,7 @@ def test_every_option_of_a_map_is_a_field_of_its_style():
 
 
 def test_an_unknown_option_is_an_error_that_names_the_valid_ones(cities):
-    with pytest.raises(TypeError, match=r"unexpected keyword argument 'colour'; it accepts .*labels, .*show_names"):
+    with pytest.raises(TypeError, match=r"unexpected keyword argument 'colour'; choose from: .*labels, .*show_names"):
         cities[1].plot(colour="red")
 
 

@@ -67,7 +67,7 @@ def test_analyses_that_would_take_too_long_are_left_out(study, fitted):
     result = Findings.of(study, fitted, FindingsRequest(5, most_seconds=0.0), **SETTINGS)
     assert (result.people, result.groups, result.curve) == (None, None, None)
     assert [fact.name for fact in result.left_out] == ["People", "Enough?"]
-    assert "run closerthan enough for it" in result.left_out[1].note
+    assert "run closerthan enough" in result.left_out[1].note
     assert not result.interrupted
     assert repr(result) == "Findings(5 replicates, without People, without Enough?)"
 
@@ -76,7 +76,7 @@ def test_too_few_answers_for_a_curve_leave_the_other_findings(fitted):
     few = ct.Comparisons.from_triplets([[0, 1, 2], [3, 4, 5], [6, 7, 8], [9, 10, 11]])
     result = Findings.of(few, ct.embed(few, loss="soe", seed=0), FindingsRequest(5), **SETTINGS)
     assert len(result.replicates) == 5
-    assert "takes at least 10" in result.left_out[0].note
+    assert "needs at least 10" in result.left_out[0].note
 
 
 class Interrupting(dict):

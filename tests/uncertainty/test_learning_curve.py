@@ -69,10 +69,10 @@ def test_sentences(curve):
     text = " ".join(curve.sentences(0.01))
     assert "with all 1,500 answers" in text
     assert "with twice as many answers the error would be" in text
-    assert "about further answers of the same people" in text
+    assert "holds for further answers from the same people" in text
     assert "out of reach" in text
     assert "no question was asked twice" in text or "agree" in text
-    assert "is reached already" in " ".join(curve.sentences(0.4))
+    assert "has already been reached" in " ".join(curve.sentences(0.4))
 
 
 def test_the_same_seed_gives_the_same_curve_for_any_number_of_threads(curve):
@@ -139,7 +139,7 @@ def test_answers_that_are_noise_are_said_to_be_no_better_than_chance():
     found = ct.learning_curve(ct.Comparisons.from_triplets(rows, n_objects=10), **QUICK)
     said = found.sentences(0.1)
     assert "are predicted no better than by chance" in said[0]
-    assert "too few answers, or they are noise" in said[1]
+    assert "too few answers, or the answers are mostly noise" in said[1]
     assert not any("worth asking" in one or "levels off" in one or "10.0 %" in one for one in said)
 
 
@@ -234,15 +234,15 @@ def test_odds_without_bound_are_no_harm():
 
 def test_one_verdict_comes_of_the_curve_and_of_what_is_settled():
     assert FLAT.verdict == "enough"
-    assert "hardly worth asking for" in FLAT.advice
+    assert "hardly worth collecting more" in FLAT.advice
     unsettled = dataclasses.replace(FLAT, n_unsettled=16)
     assert unsettled.verdict == "unsettled"
-    assert "not to interpret all places; 16 of 20 objects are not settled: ask more about those" in unsettled.advice
+    assert "not to interpret all positions; 16 of 20 objects are not settled: ask more about those" in unsettled.advice
     assert not any("hardly worth" in sentence for sentence in unsettled.sentences())
     assert "hardly worth" not in unsettled.summary
     steep = dataclasses.replace(FLAT, errors=0.1 + 100 / FLAT.numbers, n_unsettled=1)
     assert steep.verdict == "more"
-    assert "worth asking for; 1 of 20 objects is not settled" in steep.advice
+    assert "worth collecting more; 1 of 20 objects is not settled" in steep.advice
 
 
 def test_a_prediction_from_few_answers_per_coordinate_says_that_it_was_not_checked():

@@ -95,7 +95,7 @@ def test_objects_of_one_group_alone_are_left_out():
     found = ct.compare_maps(one, fewer, **QUICK)
     assert found.n_left_out == 1
     assert len(found.objects) == 9
-    assert any("of one group only" in sentence for sentence in found.sentences)
+    assert any("in one group only" in sentence for sentence in found.sentences)
 
 
 def test_the_same_seed_gives_the_same_numbers():

@@ -85,7 +85,7 @@ def test_a_curve_is_kept_though_its_replicates_were_not_done(after, how):
     after(28, how)
     found = ct.learning_curve(STUDY, n_folds=4, n_replicates=10, **LIMIT[how], **QUICK)
     assert found.share_decided is None
-    assert "before it was known what is decided" in found.sentences()[-1]
+    assert "before the decided triplets were estimated" in found.sentences()[-1]
 
 
 def test_the_time_limit_is_that_of_a_fit_and_its_replicates_together(after):

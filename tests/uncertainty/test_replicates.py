@@ -119,7 +119,7 @@ def test_without_all_parts_of_the_committee_replicates_predict():
 @pytest.mark.parametrize(
     ("answers", "by", "words"),
     [
-        (with_people(1), "people", "all answers are of one person"),
+        (with_people(1), "people", "all answers are from one person"),
         (ANSWERS, "people", "nothing says who gave the answers"),
         (ANSWERS, "comparisons", 'replicates resample "people", "blocks" or "answers"'),
     ],
@@ -218,7 +218,7 @@ def test_a_file_of_an_earlier_version_says_what_to_do(found, tmp_path):
     with np.load(tmp_path / "new.npz") as saved:
         earlier = {name: saved[name] for name in saved.files if name not in ("committee", "spreads")}
     np.savez(tmp_path / "old.npz", **earlier)
-    with pytest.raises(ValueError, match=r"earlier version.* make it again, with closerthan fit --replicates"):
+    with pytest.raises(ValueError, match=r"earlier version.* create it again with closerthan fit --replicates"):
         ct.Replicates.load(tmp_path / "old.npz")
 
 
@@ -310,7 +310,7 @@ def test_findings_name_what_is_not_settled():
     few = Findings(ct.replicate(noisy, n_replicates=20, loss="ste", seed=0))
     said = {fact.name: fact.value for fact in few.facts()}
     assert few.names[few.replicates.unsettled[0]] in said["Not settled"]
-    assert "collect more" in few.facts()[-1].note
+    assert "ask more" in few.facts()[-1].note
     assert {pair.object for pair in few.neighbours} == set(range(15))
 
 

@@ -1,4 +1,4 @@
-"""Analyses of objects: placing new ones on a map, groups, several views, and methods that need no map.
+"""Analyses of objects: placing new objects on a map, groups of objects, several views, and methods without a map.
 
 ``classification`` depends on scikit-learn and is therefore imported only on demand.
 """

@@ -1,6 +1,6 @@
 """Centrality of objects, directly from answers: the medoid, its rivals, and outliers.
 
-There are two measures, both for objects that are compared at random:
+There are two measures, both for answers to randomly chosen questions:
 
 - *lens depth* (Kleindessner and von Luxburg 2017): the fraction of the questions "which of these three is the most
   central?" that an object wins. Of three objects, the most central one is opposite the longest side; two comparisons
@@ -67,7 +67,7 @@ class Centrality:
 
     @property
     def rivals(self) -> NDArray[np.intp]:
-        """Objects that may be the medoid as well, since their scores do not differ significantly from its score."""
+        """Objects that may be the true medoid instead, since their scores are not significantly lower."""
         others = self.ranking[1:]
         apart = np.hypot(self.standard_errors[self.medoid], self.standard_errors[others])
         close: NDArray[np.intp] = others[self.scores[self.medoid] - self.scores[others] < NORMAL_95 * apart]
@@ -139,7 +139,7 @@ def centrality(answers: Comparisons | ArrayLike, measure: str | None = None) -> 
     comparisons = Comparisons.of(answers)
     triplets = comparisons.rows.shape[1] == 3
     if measure == "lens depth" and not triplets:
-        raise ValueError('measure is "lens depth", which needs triplets; quadruplets have "nearness" alone')
+        raise ValueError('measure is "lens depth", which needs triplets; for quadruplets choose "nearness"')
     if measure == "nearness" or not triplets:
         return _nearness(comparisons)
     decided = _most_central(comparisons)

@@ -167,7 +167,7 @@ class ComparisonClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         labels = np.asarray(y)
         if labels.shape != self.objects_.shape:
             raise ValueError(
-                f"there are {len(self.objects_)} objects and labels of shape {labels.shape}; one per object"
+                f"there are {len(self.objects_)} objects and labels of shape {labels.shape}; pass one label per object"
             )
         self.classes_, self._code = np.unique(labels, return_inverse=True)
         if len(self.classes_) < 2:
@@ -201,14 +201,15 @@ class ComparisonClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         if objects.dtype.kind in "iu":
             if len(objects) and not 0 <= objects.min() <= objects.max() < self.n_objects_:
                 raise ValueError(
-                    f"objects are numbered {objects.min()} to {objects.max()}; there are {self.n_objects_}"
+                    f"objects are numbered from 0 to {self.n_objects_ - 1}; X contains {objects.min()} to "
+                    f"{objects.max()}"
                 )
             return objects.astype(np.intp)
         number = {name: place for place, name in enumerate(self.names_ or ())}
         missing = next((str(name) for name in objects if str(name) not in number), None)
         if missing is not None:
             raise ValueError(
-                f"no answers are about {missing!r}; pass numbers of objects, or names that the answers have"
+                f"no answers are about {missing!r}; pass numbers of objects, or names that occur in the answers"
             )
         return np.array([number[str(name)] for name in objects], dtype=np.intp)
 
@@ -225,7 +226,7 @@ def _labels_of(answers: Comparisons, labels: Any) -> list[Any]:
     by_object = labels.tolist() if isinstance(labels, np.ndarray) else list(labels)
     if len(by_object) != answers.n_objects:
         raise ValueError(
-            f"there are {len(by_object)} labels for {answers.n_objects} objects; pass None where there is none"
+            f"there are {len(by_object)} labels for {answers.n_objects} objects; pass None for objects without labels"
         )
     return by_object
 

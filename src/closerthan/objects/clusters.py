@@ -15,7 +15,7 @@ from closerthan.files.formats.text import quoted
 from closerthan.fit.progress import trials_bar
 from closerthan.geometry import matrix_of
 from closerthan.objects.comparison_tree import by_size, comparison_tree, cut
-from closerthan.objects.silhouettes import count_groups, same_number, ward_tree
+from closerthan.objects.silhouettes import count_groups, same_number
 from closerthan.objects.similarities import answer_similarities
 from closerthan.result import Result
 from closerthan.saving import whole_file
@@ -55,7 +55,8 @@ class Clustering:
         Mean silhouette on the map for each number of groups that was tried (1: groups far apart, 0: no groups). Empty
         if the caller chose the number of groups, or if there are fewer than four objects.
     reference
-        The silhouette that 95 % of the maps of the same shape without gaps do not exceed; NaN without ``silhouettes``.
+        95 % quantile of the highest silhouettes on simulated maps of the same shape without gaps; NaN without
+        ``silhouettes``.
     same_number
         The fraction of other maps on which the same number of groups has the highest silhouette. The other maps are
         fitted to halves of the answers, or are the ``maps`` that were passed. NaN if there are none, or if the caller
@@ -81,7 +82,7 @@ class Clustering:
 
     @property
     def is_clear(self) -> bool | None:
-        """True if the groups are separated more clearly than by chance; None if the caller chose their number."""
+        """True if the silhouette exceeds the reference for maps without gaps; None if the caller chose the number."""
         if self.number_was_given:
             return None
         return bool(self.silhouettes) and self.silhouettes[self.n_clusters] > self.reference
@@ -117,8 +118,8 @@ class Clustering:
             return "too few objects to tell"
         compared = f"silhouette {self.silhouettes[self.n_clusters]:.2f}; {self._reference_in_words}"
         if not self.is_clear:
-            return f"but no clear ones: {compared}"
-        return f"clearly apart: {compared}; {self._number_in_words}"
+            return f"but not clearly separated: {compared}"
+        return f"clearly separated: {compared}; {self._number_in_words}"
 
     @property
     def _reference_in_words(self) -> str:
@@ -128,7 +129,7 @@ class Clustering:
     def _number_in_words(self) -> str:
         """The certainty of the number of groups, in words."""
         if self.number_is_stable is None:
-            return "it is not known whether other answers would show the same number"
+            return "it was not tested whether other answers would show the same number"
         fraction = f"{percent(self.same_number, digits=0)} of the maps of other answers show the same number"
         return fraction if self.number_is_stable else f"but their number is uncertain: only {fraction}"
 
@@ -144,8 +145,8 @@ class Clustering:
             number = self._number_in_words
             return f"They are {self.in_words.removesuffix(f'; {number}')}. {number[0].upper()}{number[1:]}."
         return (
-            "They are not clear: gaps as wide as these also arise by chance. This is the best division, but describe "
-            "the map as a whole."
+            "They are not clearly separated: gaps as wide as these also arise by chance. This is the best division, "
+            "but describe the map as a whole."
         )
 
     @property
@@ -227,7 +228,8 @@ def cluster(
         "spectral", spectral clustering of the same similarities; "comparisons", comparison-based average linkage
         (Ghoshdastidar et al. 2019). For a map: "ward" (the default), "average" or "spectral", by its distances.
     maps
-        Other maps of the same objects, such as replicates: the result then says how often two objects share a group.
+        Other maps of the same objects, such as replicates, on which it is counted how often two objects share a group.
+        Only for a fit.
     n_dims, settings
         As in :func:`closerthan.embed`, for the maps that are fitted to find the number of groups.
     result
@@ -255,7 +257,9 @@ def cluster(
         seed = Settings.of(base, None, options).seed
         return _on_map(answers, n_clusters, method or "ward", maps, most, 0 if seed is None else seed)
     if maps is not None:
-        raise ValueError("maps are for groups on a map, but the first argument is answers; pass a fit instead")
+        raise ValueError(
+            "maps can be compared only with a fit, but the first argument is answers; pass a fit, or leave maps out"
+        )
     if method == "ward":
         raise ValueError('method is "ward", which needs a map; for answers choose "average" or "comparisons"')
     comparisons, method = Comparisons.of(answers), method or "average"
@@ -322,7 +326,9 @@ def _co_membership(labels: NDArray[np.intp], number: int, maps: Iterable[ArrayLi
     for one in maps:
         other = matrix_of("a map", one)
         if len(other) != len(labels):
-            raise ValueError(f"one of the maps has {len(other)} objects, the fit {len(labels)}; they must agree")
+            raise ValueError(
+                f"one of the maps has {len(other)} objects, the fit {len(labels)}; the numbers must be equal"
+            )
         groups, _ = _map_labels(other, number, method, seed)
         counts += groups[:, None] == groups
         n_maps += 1
@@ -331,19 +337,12 @@ def _co_membership(labels: NDArray[np.intp], number: int, maps: Iterable[ArrayLi
     return counts / n_maps
 
 
-def _map_tree(x: Array) -> Array:
-    from scipy.cluster.hierarchy import linkage
-    from scipy.spatial.distance import pdist
-
-    tree: Array = linkage(pdist(x), "average")
-    return tree
-
-
 def _map_labels(x: Array, number: int, method: str, seed: int) -> tuple[NDArray[np.intp], Array | None]:
+    from scipy.cluster.hierarchy import linkage
     from scipy.spatial.distance import pdist, squareform
 
     if method != "spectral":
-        tree = ward_tree(x) if method == "ward" else _map_tree(x)
+        tree: Array = linkage(x, method)
         return cut(tree, number), tree
     apart = pdist(x)
     typical = float(np.median(apart)) or 1.0
@@ -382,5 +381,5 @@ def _spectral(affinity: Array, number: int, seed: int) -> NDArray[np.intp]:
 def _checked(n_clusters: int, n_objects: int) -> int:
     number = whole("n_clusters", n_clusters)
     if number > n_objects:
-        raise ParameterError("n_clusters", number, f"there are {n_objects} objects, so that it can be at most as many")
+        raise ParameterError("n_clusters", number, f"it can be at most {n_objects}, the number of objects")
     return number

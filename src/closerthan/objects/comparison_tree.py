@@ -29,7 +29,7 @@ def comparison_tree(comparisons: Comparisons) -> Array:
     """Return the tree as SciPy's linkage matrix: one row per merge, with both clusters, the height and the new size.
 
     Answers do not determine heights, so the height is the number of the merge. Among clusters that are equally close,
-    those with the first objects are merged.
+    those that contain the objects with the lowest numbers are merged.
 
     Examples
     --------

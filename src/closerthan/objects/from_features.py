@@ -56,7 +56,7 @@ class FeatureRegression:
         targets = matrix_of("places", places)
         if len(inputs) != len(targets):
             raise ValueError(
-                f"there are features of {len(inputs)} objects and places of {len(targets)}; they must agree"
+                f"there are features of {len(inputs)} objects and places of {len(targets)}; the numbers must be equal"
             )
         width = 1 / mean_squared_distance(inputs) if self.width is None else self.width
         centre = targets.mean(axis=0)

@@ -37,7 +37,7 @@ class Mixture:
 
     @classmethod
     def of(cls, comparisons: Comparisons) -> Self:
-        """Return the mixture of these comparisons."""
+        """Return the likelihood model for these comparisons."""
         numbers = comparisons.answers
         answer = np.arange(len(comparisons)) if numbers is None else consecutive_numbers(numbers)
         return cls(comparisons, answer, np.bincount(answer, comparisons.weights) / np.bincount(answer))
@@ -95,10 +95,10 @@ class Mixture:
             chance = expit(far - near)
             joint = np.exp((to_answers @ np.log(np.maximum(chance, LEAST)).T).T) * shares[:-1, None]
             total = np.maximum(joint.sum(axis=0) + shares[-1] * guess_probability, LEAST)
-            held = weights * joint / total
-            slopes = 2 * held[:, self.answer] * (1 - chance)
+            responsibilities = weights * joint / total  # times the weights of the answers
+            slopes = 2 * responsibilities[:, self.answer] * (1 - chance)
             pull = apart * np.stack([slopes, -slopes], axis=1)[:, None]
-            view_shares = held.sum(axis=1)
+            view_shares = responsibilities.sum(axis=1)
             gradient = np.concatenate([
                 shares - np.append(view_shares, 1 - view_shares.sum()),
                 (to_objects @ pull.reshape(n_views * n_dims, -1).T).ravel(),

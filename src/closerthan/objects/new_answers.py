@@ -1,4 +1,4 @@
-"""Answers about objects that a map does not have."""
+"""Answers about objects that are not on a map."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -64,18 +64,18 @@ def about_new_objects(answers: Any, n_known: int, names: Sequence[str] | None) -
     if comparisons.names is not None and names is not None:
         number = {name: place for place, name in enumerate(names)}
         mentioned = zip(comparisons.names, comparisons.mentioned, strict=True)
-        fresh = [name for name, is_mentioned in mentioned if is_mentioned and name not in number]
-        number |= {name: n_known + place for place, name in enumerate(fresh)}
-        new_names: tuple[str, ...] | None = tuple(fresh)
+        added = [name for name, is_mentioned in mentioned if is_mentioned and name not in number]
+        number |= {name: n_known + place for place, name in enumerate(added)}
+        new_names: tuple[str, ...] | None = tuple(added)
         new_numbers = np.array([number.get(name, 0) for name in comparisons.names], dtype=np.int32)
-        rows, n_objects = new_numbers[comparisons.rows], n_known + len(fresh)
+        rows, n_objects = new_numbers[comparisons.rows], n_known + len(added)
     else:
         rows, n_objects = comparisons.rows, max(comparisons.n_objects, n_known)
         new_names = None if names is None else tuple(str(place) for place in range(n_known, n_objects))
     keep = np.flatnonzero((rows >= n_known).any(axis=1))
     if not len(keep):
         raise ValueError(
-            f"no answer is about an object that the map of {n_known:,} objects does not have; there is nothing to place"
+            f"all answers are about the {n_known:,} objects of the map; there is no new object, and so nothing to place"
         )
     about_new = comparisons.take(keep).replace(rows=frozen(rows[keep]), n_objects=n_objects, names=None)
     return NewAnswers(about_new, n_known, new_names)

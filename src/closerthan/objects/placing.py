@@ -1,4 +1,4 @@
-"""Positions for objects that a map does not have: from answers about them, from features, or from both.
+"""Positions for objects that are not on a map yet: from answers about them, from features, or from both.
 
 All objects of the map keep their positions. The position x of a new object minimises ``sum of w * loss(near, far)``
 over the answers about it, plus ``(x - m)' S^-1 (x - m) / 2``, the negative logarithm of a normal prior. Its mean m and
@@ -33,7 +33,7 @@ __all__ = ["Placement", "place"]
 
 MOST_CANDIDATES = 300  # positions of known objects that are tried as initial positions
 MOST_STEPS = 100  # of one minimisation, which usually takes about ten
-STRETCH = 0.2  # step of the finite differences for the curvature, relative to the size of the map
+STEP = 0.2  # step of the finite differences for the curvature, relative to the size of the map
 MOST_ROWS = 20  # objects in the table of a notebook
 STARTS = 3  # best candidates from which the minimisation starts
 
@@ -149,8 +149,8 @@ def place(
     if result is None or isinstance(answers, Result):
         raise ValueError("result must be a fit or a map; pass the answers first, as in place(answers, result)")
     known, names, own_loss = _map_of(result)
-    table, listed = _features_of(features, len(known), names)
-    new = _listed(answers, len(known), names, listed, table)
+    table, new_names = _features_of(features, len(known), names)
+    new = _new_answers(answers, len(known), names, new_names, table)
     if table is None:
         prior = Prior.of_map(known, new.n_new)
     else:
@@ -160,14 +160,14 @@ def place(
         nothing = np.zeros(new.n_new, dtype=np.int64)
         return Placement(prior.means, covariances, new.names, nothing, np.full(new.n_new, np.nan), known, names)
     mentions = new.mentions
-    silent = np.flatnonzero(~mentions.any(axis=0))
-    if len(silent) and table is None:
-        called = str(len(known) + silent[0]) if new.names is None else repr(new.names[silent[0]])
-        raise ValueError(f"the new object {called} occurs in no answer; leave it out, or pass its features")
+    unmentioned = np.flatnonzero(~mentions.any(axis=0))
+    if len(unmentioned) and table is None:
+        label = str(len(known) + unmentioned[0]) if new.names is None else repr(new.names[unmentioned[0]])
+        raise ValueError(f"the new object {label} occurs in no answer; leave it out, or pass its features")
     chosen = _loss_of(loss, own_loss).in_dims(known.shape[1])
     rng = np.random.default_rng(seed)
     places, covariances = prior.means.copy(), np.empty((new.n_new, *prior.covariance.shape))
-    with threadpool_limits(1):  # starting BLAS threads would take longer than computing with a few numbers
+    with threadpool_limits(1):  # with so few numbers, starting BLAS threads would take longer than the computation
         for group in _linked(mentions):
             rows = np.flatnonzero(mentions[:, group].any(axis=1))
             if not len(rows):
@@ -209,12 +209,12 @@ class _Task:
             one = max(unplaced, key=lambda number: int(about[number].sum()))
             unplaced.remove(one)
             if about[one].any():
-                places[one] = self._alone(one, np.flatnonzero(about[one]), places, rng)
+                places[one] = self._placed_alone(one, np.flatnonzero(about[one]), places, rng)
             else:  # compared only with other unplaced objects: start at a random position
                 places[one] = self.prior.sample(rng)[one]
         if self.n_new == 1:
             return places
-        joint, _ = self._minimised(self.comparisons, places, np.arange(self.n_new), self.prior.means)
+        joint, _ = self._minimised(self.comparisons, places, np.arange(self.n_new))
         return joint
 
     def covariances(self, places: Array) -> Array:
@@ -225,24 +225,25 @@ class _Task:
         """
         n_numbers = places.size
         gradients = np.empty((2, n_numbers, n_numbers))
-        with self._penalised_loss(self.comparisons, places, np.arange(self.n_new), self.prior.means) as (loss, flat):
+        with self._penalised_loss(self.comparisons, places, np.arange(self.n_new)) as (loss, flat):
             for axis in range(n_numbers):
                 for side, sign in enumerate((-1, 1)):
                     moved = flat.copy()
-                    moved[axis] += sign * STRETCH
+                    moved[axis] += sign * STEP
                     gradients[side, axis] = loss(moved)[1]
-        curvature = (gradients[1] - gradients[0]) / (2 * STRETCH)
+        curvature = (gradients[1] - gradients[0]) / (2 * STEP)
         # The curvature is expressed in units in which the covariance of the prior is the identity.
         root = np.linalg.cholesky(self.prior.covariance) / self.size
         whitening = np.kron(np.eye(self.n_new), root)
         spread, axes = np.linalg.eigh(whitening.T @ (curvature + curvature.T) @ whitening / 2)
-        everything = whitening @ (axes / np.maximum(spread, 1.0)) @ axes.T @ whitening.T
+        joint_covariance = whitening @ (axes / np.maximum(spread, 1.0)) @ axes.T @ whitening.T
         n_dims = places.shape[1]
-        blocks = everything.reshape(self.n_new, n_dims, self.n_new, n_dims)
+        blocks = joint_covariance.reshape(self.n_new, n_dims, self.n_new, n_dims)
         covariances: Array = self.size**2 * np.stack([blocks[one, :, one] for one in range(self.n_new)])
         return covariances
 
-    def _alone(self, one: int, rows: NDArray[Any], places: Array, rng: np.random.Generator) -> Array:
+    def _placed_alone(self, one: int, rows: NDArray[Any], places: Array, rng: np.random.Generator) -> Array:
+        """Return the best position of one object by these rows, with all other objects fixed."""
         part = self.comparisons.take(rows)
         candidates = self.known
         if len(candidates) > MOST_CANDIDATES:
@@ -262,32 +263,31 @@ class _Task:
         for number in np.argsort(losses, kind="stable")[:STARTS]:
             start = places.copy()
             start[one] = candidates[number]
-            end, loss = self._minimised(part, start, np.array([one]), self.prior.means)
+            end, loss = self._minimised(part, start, np.array([one]))
             if loss < lowest:
                 best, lowest = end[one], loss
         return best
 
     @property
     def _unit(self) -> float:
+        """The factor that scales the loss to log 2 at equal distances."""
         tie = float(self.loss.value(1.0, 1.0))
         return tie / math.log(2) if tie > 0 and math.isfinite(tie) else 1.0
 
-    def _minimised(
-        self, comparisons: Comparisons, start: Array, free: NDArray[Any], means: Array
-    ) -> tuple[Array, float]:
+    def _minimised(self, comparisons: Comparisons, start: Array, free: NDArray[Any]) -> tuple[Array, float]:
         """Minimise the penalised loss over the free objects; return all positions and the minimum."""
         from scipy.optimize import minimize
 
         places = start.copy()
-        with self._penalised_loss(comparisons, start, free, means) as (loss, flat):
+        with self._penalised_loss(comparisons, start, free) as (loss, flat):
             options = {"maxiter": MOST_STEPS, "ftol": 1e-8}
-            ended = minimize(loss, flat, jac=True, method="L-BFGS-B", options=options)
-        places[free] = self.size * ended.x.reshape(len(free), -1)
-        return places, float(ended.fun)
+            minimum = minimize(loss, flat, jac=True, method="L-BFGS-B", options=options)
+        places[free] = self.size * minimum.x.reshape(len(free), -1)
+        return places, float(minimum.fun)
 
     @contextlib.contextmanager
     def _penalised_loss(
-        self, comparisons: Comparisons, places: Array, free: NDArray[Any], means: Array
+        self, comparisons: Comparisons, places: Array, free: NDArray[Any]
     ) -> Iterator[tuple[Callable[[Array], tuple[float, Array]], Array]]:
         """Yield the penalised loss with its gradient, as a function of the free positions, and these positions.
 
@@ -303,7 +303,7 @@ class _Task:
             def penalised_loss(flat: Array) -> tuple[float, Array]:
                 x[moving] = self.size * flat.reshape(len(free), -1)
                 point = objective.at(x)
-                offsets = x[moving] - means[free]
+                offsets = x[moving] - self.prior.means[free]
                 pull = offsets @ precision
                 value = total * point.value / unit + float(np.sum(pull * offsets)) / 2
                 return value, (self.size * (total * point.gradient[moving] / unit + pull)).ravel()
@@ -324,7 +324,7 @@ def _loss_of(loss: str | Loss | None, own: Any) -> Loss:
         return loss_named(loss)
     if isinstance(own, UserDefined):
         raise ValueError(f"the map was fitted with a loss of your own, {own.name}; pass it as loss=")
-    raise ValueError('it is not known with which loss the map was fitted; pass it, as in loss="ste"')
+    raise ValueError('the loss of the map is not known; pass it, as in loss="ste"')
 
 
 def _features_of(
@@ -346,43 +346,43 @@ def _features_of(
     missing = [name for name in names if name not in features]
     if missing:
         raise ValueError(f"the features of {missing[0]!r} are missing; they are needed for all objects of the map")
-    fresh = tuple(name for name in features if name not in set(names))
-    if not fresh:
+    new_names = tuple(name for name in features if name not in set(names))
+    if not new_names:
         raise ValueError("there are features of the objects of the map only; add those of the new objects")
-    return matrix_of("features", [features[name] for name in (*names, *fresh)]), fresh
+    return matrix_of("features", [features[name] for name in (*names, *new_names)]), new_names
 
 
-def _listed(
-    answers: Any, n_known: int, names: tuple[str, ...] | None, listed: tuple[str, ...] | None, table: Array | None
+def _new_answers(
+    answers: Any, n_known: int, names: tuple[str, ...] | None, new_names: tuple[str, ...] | None, table: Array | None
 ) -> NewAnswers:
     """Return the answers about new objects; if there are features, these determine which objects are new."""
     if answers is None:
         if table is None:
             raise ValueError("there are neither answers nor features; a new object needs at least one of the two")
         n_new = len(table) - n_known
-        if listed is None and names is not None:
-            listed = tuple(str(n_known + number) for number in range(n_new))
+        if new_names is None and names is not None:
+            new_names = tuple(str(n_known + number) for number in range(n_new))
         nothing = Comparisons(frozen(np.empty((0, 3), dtype=np.int32)), n_known + n_new)
-        return NewAnswers(nothing, n_known, listed)
+        return NewAnswers(nothing, n_known, new_names)
     new = about_new_objects(answers, n_known, names)
     if table is None:
         return new
     n_new = len(table) - n_known
-    if listed is None:
+    if new_names is None:
         if new.n_new > n_new:
             raise ValueError(
                 f"the answers are about {new.n_new} new objects, but there are features of {n_new}; pass one row each"
             )
-        place_of = np.arange(new.n_new)
+        index = np.arange(new.n_new)
     else:
-        strange = [name for name in new.names or () if name not in listed]
-        if strange:
-            raise ValueError(f"the features of {strange[0]!r} are missing; there are answers about it")
-        place_of = np.array([listed.index(name) for name in new.names or ()])
-    number = np.concatenate([np.arange(n_known), n_known + place_of]).astype(np.int32)
+        missing = [name for name in new.names or () if name not in new_names]
+        if missing:
+            raise ValueError(f"the features of {missing[0]!r} are missing, but there are answers about it; add them")
+        index = np.array([new_names.index(name) for name in new.names or ()])
+    number = np.concatenate([np.arange(n_known), n_known + index]).astype(np.int32)
     rows = frozen(number[new.comparisons.rows])
-    called = listed if listed is not None else new.names
-    return NewAnswers(new.comparisons.replace(rows=rows, n_objects=n_known + n_new), n_known, called)
+    comparisons = new.comparisons.replace(rows=rows, n_objects=n_known + n_new)
+    return NewAnswers(comparisons, n_known, new.names if new_names is None else new_names)
 
 
 def _linked(mentions: NDArray[np.bool_]) -> list[NDArray[Any]]:

@@ -3,8 +3,8 @@
 The silhouette of an object (Rousseeuw 1987) is ``(b - a) / max(a, b)``, where a is its mean distance to the other
 objects of its group and b the smallest mean distance to the objects of another group. The number of groups is the one
 whose mean silhouette is highest. Every map has such a number, so the silhouette is compared with those of maps of the
-same shape without gaps: points drawn at random along the edges of the minimum spanning tree, and moved by the
-difference of two neighbours there. Long edges, which bridge the gaps between groups, get as many points per length as
+same shape without gaps: points drawn at random along the edges of the minimum spanning tree and displaced by the
+difference between two points nearby. Long edges, which bridge the gaps between groups, get as many points per length as
 short ones. A line stays a line and a ring stays a ring, so neither is mistaken for groups.
 """
 
@@ -20,7 +20,7 @@ from closerthan.objects.comparison_tree import cut
 __all__ = ["GroupNumber", "count_groups", "same_number", "silhouette", "ward_tree"]
 
 DRAWS = 99  # maps without gaps
-LEVEL = 0.95  # fraction of them that clear groups must exceed
+LEVEL = 0.95  # quantile of their silhouettes that clear groups must exceed
 NEIGHBOURS = 3  # neighbours of an edge's end, whose differences estimate the local width; set by judgement
 WIDTH = np.sqrt(0.5)  # gives the difference of two points the variance of one point
 MOST_OBJECTS = 300  # larger maps are represented by a random sample, since the time grows quadratically
@@ -36,7 +36,7 @@ class GroupNumber(NamedTuple):
     silhouettes
         Mean silhouette for each number of groups.
     reference
-        The highest silhouette that 95 % of the maps without gaps do not exceed.
+        95 % quantile of the highest silhouettes on maps without gaps.
     """
 
     number: int
@@ -45,7 +45,7 @@ class GroupNumber(NamedTuple):
 
 
 def count_groups(x: Array, most: int, seed: int) -> GroupNumber:
-    """Find the number of groups on a map, from 2 to ``most``, and the silhouette to expect on a map without groups.
+    """Find the number of groups on a map, from 2 to ``most``, and a silhouette that is rare on maps without groups.
 
     Groups have at least two objects on average. With fewer than four objects there is one group.
 

@@ -54,7 +54,7 @@ def triplet_kernel(answers: Comparisons | ArrayLike, kind: str = "both") -> Arra
         raise ValueError(f"kind is {kind!r}; it can be {', '.join(KERNELS)}")
     comparisons = Comparisons.of(answers)
     if comparisons.rows.shape[1] != 3:
-        raise ValueError("triplet kernels are made of triplets; for quadruplets use ct.objects.answer_similarities")
+        raise ValueError("triplet kernels need triplets; for quadruplets use ct.objects.answer_similarities")
     if kind == "both":
         return (triplet_kernel(comparisons, "k1") + triplet_kernel(comparisons, "k2")) / 2
     anchor, near, far = comparisons.rows.astype(np.int64).T

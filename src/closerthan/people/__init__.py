@@ -1,6 +1,6 @@
 """People: who answered, and how carefully. Lapse rates, verdicts, weights, and groups with maps of their own.
 
-**Lapses.** A person w answers by the map, or now and then by guessing. The probability of an answer t is
+**Lapses.** A person w answers according to the map, or occasionally guesses. The probability of an answer t is
 
     P(t) = (1 - l_w) p(t) + l_w b_w(t),    p(t) = 1 / (1 + exp(-s z(t))),
 
@@ -15,17 +15,17 @@ answers (:mod:`closerthan.people.lapses`). The reliabilities r are the weights o
 models alternate for at most six rounds. Each person is judged by maps of other people's answers only.
 
 **Verdicts.** A high lapse rate has two explanations: carelessness, or another view. No map predicts random answers,
-while a map of the people who answer alike, or of the person's own answers, predicts those of a minority. Both are
-cross-validated before anybody is called careless (:mod:`closerthan.people.quality`). Check questions, the balance of
-sides and response times are further evidence (:mod:`closerthan.people.person`). The researcher's page of a running
-study, ``closerthan people`` and the report use the same verdicts and thresholds. Weights are used only if they lower
-the error on the answers of people who are not in doubt, and nobody is excluded.
+while the answers of a minority are predicted by a map of the people who answer alike, or of the person's own answers.
+Both maps are cross-validated before anybody is called careless (:mod:`closerthan.people.quality`). Check questions, the
+balance of sides and response times are further evidence (:mod:`closerthan.people.person`). The researcher's page of a
+running study, ``closerthan people`` and the report use the same verdicts and thresholds. Weights are used only if they
+lower the error on the answers of people who are not in doubt, and nobody is excluded.
 
 **Groups.** People are assigned to K groups in the manner of k-means: a map is fitted to the answers of each group, and
-each person moves to the group whose map gives the person's answers, those that it was not fitted to, the highest
-likelihood. K maps are preferred
-to fewer if they predict held-out answers better. The test flips the signs of the people's gains at random, with a
-Bonferroni correction for the numbers of groups that are tried (:mod:`closerthan.people.groups`).
+each person moves to the group whose map gives the highest likelihood to those of the person's answers that the map was
+not fitted to. K maps are preferred to fewer if they predict held-out answers better. The test flips the signs of the
+people's gains at random, with a Bonferroni correction for the numbers of groups that are tried
+(:mod:`closerthan.people.groups`).
 
 References
 ----------

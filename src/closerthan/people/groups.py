@@ -4,7 +4,7 @@ Maps are compared by cross-validation: each fold of the answers is predicted by 
 training folds, people are assigned to groups iteratively: a map is fitted to each group, and each person moves to the
 group whose map predicts the person's answers best. The answers of one half are predicted by maps of the other half, so
 that no map is judged by answers that it was fitted to. Several maps are better than one if they predict held-out
-answers better; a permutation test over people tells whether the improvement may be due to chance.
+answers better; a test that flips the signs of the people's gains tells whether this may be due to chance.
 """
 
 import dataclasses
@@ -38,12 +38,13 @@ FOLDS = 5
 # Constants are set by judgement, except significance levels; docs/measured/people.md shows how well groups are found.
 MOST_HELD_OUT = 50_000  # comparisons: more folds of a larger study would hardly change a verdict
 MOST_REPEATS = 3  # cross-validations with different folds, while the number of groups is not clear
-ROUNDS = 4  # of reassigning people to groups; fewer if nobody moves
+ROUNDS = 4  # of reassigning people to groups; fewer once nobody moves
 MOST_IN_MATRIX = 40  # people in the matrix; a random sample if there are more
 PERMUTATIONS = 9_999
 SIGNIFICANT, UNCLEAR = 0.05, 0.2  # p values, divided by the number of groupings that are tried (Bonferroni)
 NEARLY = 5.0  # folds are drawn again if a p value is within this factor of the significance level
 GUESSING = 0.4  # error of a group's own map above which its answers are nearly random
+OWN_MAPS = "own maps"  # name of the test of one map for each person
 MOST_COMPARED = 3_000  # people whose answers are compared pair by pair for an initial grouping
 
 
@@ -57,7 +58,7 @@ class SeveralMaps(NamedTuple):
     error, one_map_error
         Held-out error of the several maps, and of one map on the same answers.
     p_value
-        p value of a permutation test of the null hypothesis that several maps are no better.
+        p value of a sign-flipping test of the null hypothesis that several maps are no better.
     """
 
     maps: str
@@ -110,39 +111,40 @@ class PeopleGroups:
         """The conclusion in words."""
         everybody = f"all {len(self.group)} people"
         if self.n_groups == 1:
-            n_tests = len(self.tests) - 1  # the last test is that of own maps
+            n_tests = len(self.tests) - 1  # the last test is that of one map for each person
             test = min(self.tests, key=lambda test: test.p_value)
+            several = "maps of single people" if test.maps == OWN_MAPS else test.maps
             numbers = (
-                f"error on new answers {percent(test.error)}, of one map {percent(test.one_map_error)}, "
+                f"error on new answers {percent(test.error)}, that of one map {percent(test.one_map_error)}, "
                 f"{p_value(test.p_value)}"
             )
             if test.p_value < SIGNIFICANT / n_tests:  # a map for each person, where no number of groups is better
                 return (
                     f"one map is kept for {everybody}, since groups do not predict new answers clearly better, but "
-                    f"{test.maps} do ({numbers}): people differ, look at the matrix"
+                    f"{several} do ({numbers}): people differ; look at the matrix"
                 )
             if test.p_value < UNCLEAR / n_tests:
                 return (
-                    f"it is not clear whether one map serves {everybody}: {test.maps} may be better ({numbers}); one "
-                    "map is kept, look at the matrix"
+                    f"it is not clear whether one map serves {everybody}: {several} may be better ({numbers}); one "
+                    "map is kept; look at the matrix"
                 )
             return (
-                f"one map is kept for {everybody}: {test.maps} do not predict new answers significantly better "
+                f"one map is kept for {everybody}: {several} do not predict new answers significantly better "
                 f"({numbers})"
             )
         test = self.tests[self.n_groups - 2]
         sizes = np.bincount(list(self.group.values()))
         sentence = (
             f"there are {self.n_groups} groups of people ({', '.join(map(str, sizes))}) with maps of their own: these "
-            f"have an error of {percent(test.error)} on new answers, one map for all {percent(test.one_map_error)} "
+            f"have an error of {percent(test.error)} on new answers, and one map for all {percent(test.one_map_error)} "
             f"({p_value(test.p_value)}); look at each group's map"
         )
         errors = self.group_matrix.diagonal()
         if (errors > GUESSING).any():
             worst = int(errors.argmax())
             sentence += (
-                f"; even its own map gets {percent(errors[worst])} of the answers of group {worst + 1} wrong: these "
-                "people do not share a map"
+                f"; group {worst + 1} does not share a map: even its own map gets {percent(errors[worst])} of its "
+                "answers wrong"
             )
         return sentence
 
@@ -174,7 +176,7 @@ def group_people(
     Parameters
     ----------
     answers
-        Comparisons whose people are known: at least two.
+        Comparisons that say who answered; there must be at least two people.
     n_dims, settings
         As in :func:`closerthan.embed`.
     most_groups
@@ -197,7 +199,7 @@ def group_people(
     (PeopleGroups(12 people in 2 groups), True, False)
     """
     answers = Comparisons.of(answers)
-    check_people(answers, "to look for groups")
+    check_people(answers, "looking for groups")
     most_groups = min(whole("most_groups", most_groups, least=2), len(np.unique(answers.people)))  # type: ignore[arg-type]
     plan = plan_refits(answers, n_dims, settings, result, options)
     _check_several_answers(answers, plan.settings.n_dims)
@@ -301,14 +303,15 @@ def held_out_groups(
     group = {number: np.zeros((n_used, n_people), dtype=np.int64) for number in numbers}
     scores = {number: np.full((number, len(answers)), np.nan) for number in numbers}
     rng = np.random.default_rng(seed)
-    for place in range(n_used):
-        rows = np.flatnonzero(fold == place)
-        train, held_out = answers.take(fold != place), answers.take(rows)
+    for held_out_fold in range(n_used):
+        rows = np.flatnonzero(fold == held_out_fold)
+        train, held_out = answers.take(fold != held_out_fold), answers.take(rows)
         (one,) = fits.fit_each([train], tick, seed=seed)
         similarity = _similarity(train, one)
         for number in numbers:
-            group[number][place] = _groups(train, fits, number, similarity, rng, tick) if number > 1 else 0
-            maps = fits.fit_each(_parts(train, group[number][place]), tick, seed=seed) if number > 1 else [one]
+            groups = group[number][held_out_fold]
+            groups[:] = _groups(train, fits, number, similarity, rng, tick) if number > 1 else 0
+            maps = fits.fit_each(_parts(train, groups), tick, seed=seed) if number > 1 else [one]
             for which, result in enumerate(maps):
                 scores[number][which, rows] = log_odds(held_out, result.embedding, result.loss)
     fold = np.where(fold < n_used, fold, -1).astype(np.int32)
@@ -496,7 +499,7 @@ def _own_maps(
             own = of_row == place
             by_own[0, rows[own]] = wrong[own]
     matrix = np.where(total > 0, missed / np.maximum(total, 1), 0.5)
-    return matrix, _test("own maps", by_own, by_one, answers, fits.seed)
+    return matrix, _test(OWN_MAPS, by_own, by_one, answers, fits.seed)
 
 
 def _group_matrix(answers: Comparisons, group: NDArray[np.int64], trial: HeldOutGroups) -> Array:

@@ -1,10 +1,10 @@
-"""The lapse model: a person answers by the map, or now and then by guessing.
+"""The lapse model: a person answers according to the map, or occasionally guesses.
 
 The probability of an answer is ``(1 - l) P + l b``. Here l is the person's lapse rate, and b is the probability of the
 answer in a lapse: one half, or the person's own preference for a side where sides are known. P is logistic in the log
 odds that the map gives the answer (:func:`closerthan.metrics.log_odds`). Its slope is common to all people and is
-estimated with the rates, so that the model works with every loss, and a map that knows little says little. Rates have
-a Beta(2, 10) prior, which counts as much as ten answers with one lapse.
+estimated with the rates, so that the model works with every loss, and a poor map yields probabilities near one half.
+Rates have a Beta(2, 10) prior, which counts as much as ten answers of which one is a lapse.
 """
 
 import dataclasses
@@ -60,7 +60,7 @@ class Responses:
         return cls(answers.people, len(answers.person_names), counts, on_left)
 
     def sums(self, values: Array | None = None) -> Array:
-        """Return the sum of the values of each person, weighted by the counts; without values, that of the counts."""
+        """Return the sum of each person's values, weighted by the counts; without values, the sum of the counts."""
         weights = self.counts if values is None else self.counts * values
         return np.bincount(self.person, weights, minlength=self.n_people).astype(np.float64)
 
@@ -109,7 +109,7 @@ def fit_lapses(scores: Array, responses: Responses) -> Lapses:
     ----------
     scores
         Log odds that a map gives each comparison; positive where the map agrees. The map must have been fitted without
-        the answers of the person who is judged: otherwise they would vouch for themselves.
+        the answers of the person who is judged; otherwise these answers would confirm themselves.
     responses
         Person, weight and side of each comparison.
 
@@ -151,12 +151,12 @@ def _rates(by_map: Array, rates: Array, guess: Array, responses: Responses) -> A
 
     At the maximum ``l = (1 + sum(1 - r)) / (10 + m)``, where r are the reliabilities of the person's m answers.
     """
-    heads, tails = PRIOR_LAPSES, PRIOR_ANSWERS - PRIOR_LAPSES
+    lapses, careful = PRIOR_LAPSES, PRIOR_ANSWERS - PRIOR_LAPSES  # exponents of the prior density
     difference = guess - by_map
     for _ in range(NEWTON_STEPS):
         relative = difference / (by_map + rates[responses.person] * difference)
-        slope = responses.sums(relative) + heads / rates - tails / (1 - rates)
-        curvature = responses.sums(relative**2) + heads / rates**2 + tails / (1 - rates) ** 2
+        slope = responses.sums(relative) + lapses / rates - careful / (1 - rates)
+        curvature = responses.sums(relative**2) + lapses / rates**2 + careful / (1 - rates) ** 2
         # A step goes at most half of the way to 0 or 1, where the log prior is infinite.
         rates = np.clip(rates + slope / curvature, rates / 2, (1 + rates) / 2)
     return rates

@@ -15,7 +15,7 @@ __all__ = ["Person", "check_people", "failed_checks", "fraction_of_fast_sets", "
 # Thresholds are set by judgement unless a reason is stated; docs/measured/people.md shows how often verdicts are right.
 FEW = 20  # answers: people with fewer are not judged
 CARELESS = 0.3  # lower confidence limit of the lapse rate above which a person may be called careless
-UNLIKE = 0.15  # the same for a person who answers unlike the others
+UNLIKE = 0.15  # the same limit above which a person answers unlike the others
 FAST = 0.3  # seconds: too short to read a question
 MANY_FAST = 0.2  # fraction of the answers, or of sets of them, above which they count as hasty
 SET = 20  # consecutive answers that are judged together for haste
@@ -31,10 +31,10 @@ BETTER, MAYBE_BETTER = 3.0, 2.0
 PER_COORDINATE = 3  # answers per coordinate that a person's own map needs to predict clearly better than chance
 
 VERDICTS = {
-    "reversed": "answers the other way round: see whether near and far are swapped",
+    "reversed": "answers the other way round: check whether near and far are swapped",
     "careless": "looks careless: no map predicts the answers as well as it should; look at them before you decide",
     "unlike": "answers unlike the others, for an unknown reason: look at the answers",
-    "own view": "careful, but with another view than the others: keep, and see whose maps predict the answers",
+    "own view": "careful, but with a different view from the others: keep, and see whose maps predict the answers",
     "unclear": "cannot be judged, as the map of the others predicts the answers no better than chance: keep",
     "few": "too few answers to tell: keep",
     "fine": "keep",
@@ -70,7 +70,7 @@ class Person(NamedTuple):
         Fraction of the chosen objects that were shown on the left, and the number of answers whose side is known.
     median_seconds, fast
         Median response time, and the fraction of the answers that took less than 0.3 seconds.
-    hurried
+    fast_sets
         Fraction of the sets of 20 answers that are very fast (:func:`fraction_of_fast_sets`).
     weight
         Mean probability that an answer is not a guess.
@@ -96,7 +96,7 @@ class Person(NamedTuple):
     sides: int
     median_seconds: float
     fast: float
-    hurried: float
+    fast_sets: float
     weight: float
     typical_rate: float = 0.0
 
@@ -154,14 +154,14 @@ class Person(NamedTuple):
                 f"({percent(self.lapse_low, 0)} to {percent(self.lapse_high, 0)})"
             )
         if self.repeats >= ENOUGH:
-            texts.append(f"{percent(self.consistency, 0)} the same when asked again")
-        errors = [("of the others' map", self.others_error)]
-        errors += [("of a map of people who answer alike", self.group_error), ("of the own map", self.own_error)]
-        error_texts = [f"{percent(error, 0)} {owner}" for owner, error in errors if not math.isnan(error)]
+            texts.append(f"same answer in {percent(self.consistency, 0)} of the repeats")
+        errors = [("the others' map", self.others_error)]
+        errors += [("a map of people who answer alike", self.group_error), ("the person's own map", self.own_error)]
+        error_texts = [f"{percent(error, 0)} with {owner}" for owner, error in errors if not math.isnan(error)]
         if len(error_texts) > 1 or self.verdict == "unclear":
             texts.append(f"error {', '.join(error_texts)}")
         if self.in_a_hurry:
-            texts.append(f"in a hurry in {percent(self.hurried, 0)} of the sets of {SET} answers")
+            texts.append(f"very fast in {percent(self.fast_sets, 0)} of the sets of {SET} answers")
         return ", ".join([*texts, *self._signs])
 
     @property
@@ -176,7 +176,7 @@ class Person(NamedTuple):
 
     @property
     def _passed_checks(self) -> bool:
-        """True if more checks were passed than the lapse rate allows, since half of the guesses would fail."""
+        """True if fewer checks were failed than the lapse rate implies, since half of the guesses would fail."""
         if not self.checks:
             return False
         return error_interval(1 - self.checks_passed / self.checks, self.checks).high < self.lapse_low / 2
@@ -217,7 +217,7 @@ class Person(NamedTuple):
     def in_a_hurry(self) -> bool:
         """True if more than a fifth of the person's sets of 20 answers, and at least two sets, are very fast."""
         n_sets = self.answers // SET
-        return self.hurried > MANY_FAST and round(self.hurried * n_sets) > 1
+        return self.fast_sets > MANY_FAST and round(self.fast_sets * n_sets) > 1
 
     def to_row(self) -> dict[str, Any]:
         """Return all statistics with verdict, advice and reasons, as columns of a table by name."""
@@ -228,11 +228,11 @@ def check_people(answers: Comparisons, purpose: str) -> None:
     """Raise an error that names the purpose unless the answers are from at least two known people."""
     if answers.people is None:
         raise ValueError(
-            f"{purpose} takes people, but nothing says who gave the answers; pass people= with the comparisons or, for "
+            f"{purpose} needs at least two people, but nothing says who gave the answers; pass people= or, for "
             'a file, name its column: columns={"participant": ...}'
         )
     if (answers.n_people or 0) < 2:
-        raise ValueError(f"all answers are of one person; {purpose} takes at least two")
+        raise ValueError(f"all answers are from one person; {purpose} needs at least two")
 
 
 def failed_checks(n_checks: int, n_passed: int) -> bool:

@@ -44,7 +44,7 @@ from closerthan.saving import whole_csv
 from closerthan.settings import ENDED, FitOptions, Settings, TimeOverError, ended_by, lists_options
 from closerthan.uncertainty.refitter import Refitter, plan_refits
 from closerthan.uncertainty.repeats import repeats_of_people
-from closerthan.wording import counted, html_table, percent
+from closerthan.wording import html_table, percent
 
 __all__ = ["PeopleAssessment", "assess_people"]
 
@@ -58,20 +58,20 @@ MOST_NAMED = 10  # people named in a sentence
 MOST_ROWS = 20  # people in the table of a notebook
 SETTLED = 0.005  # mean change of the weights below which no further round is run
 
-OF_SEVERAL = {
-    "reversed": "answer the other way round",
-    "careless": "look careless",
-    "unlike": "answer unlike the others, for an unknown reason",
-    "own view": "are careful, but have another view than the others",
-    "unclear": "cannot be judged, since the map of the others predicts their answers no better than chance",
-    "few": "gave too few answers to be judged",
+STATEMENTS = {
+    "reversed": ("answers the other way round", "answer the other way round"),
+    "careless": ("looks careless", "look careless"),
+    "unlike": ("answers unlike the others, for an unknown reason", "answer unlike the others, for an unknown reason"),
+    "own view": ("is careful, but has a different view", "are careful, but have a different view"),
+    "unclear": ("cannot be judged, since the map of the others predicts their answers no better than chance",) * 2,
+    "few": ("gave too few answers to be judged",) * 2,
 }
-"""Sentences about several people of the same verdict."""
+"""Statements about one person, and about several people, with the same verdict."""
 
 ADVICE = {
-    "reversed": "see whether near and far are swapped",
+    "reversed": "check whether near and far are swapped",
     "own view": "keep them, and see whose maps predict their answers",
-    "unclear": "keep them, but do not take this as a sign of care",
+    "unclear": "keep them, but do not conclude that they answered carefully",
     "few": "keep them",
 }
 """Advice about these people, where it does not depend on whether weights help."""
@@ -86,11 +86,8 @@ UNWEIGHED = {
 }
 """Advice about doubtful people, where weights help and where they do not."""
 
-HASTY = (
-    "often answer so fast that they may not have read the question",
-    "their answers fit the map all the same, so keep them",
-)
-FAILED = ("failed checks", "their answers fit a map all the same, so look at the checks before you leave anybody out")
+HASTY = tuple(f"often {answer} so fast that they may not have read the question" for answer in ("answers", "answer"))
+FAILED = ("failed checks",) * 2
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
@@ -100,7 +97,7 @@ class PeopleAssessment:
     Attributes
     ----------
     people
-        One :class:`~closerthan.people.person.Person` each, the most serious verdicts first.
+        One :class:`~closerthan.people.person.Person` per person, the most serious verdicts first.
     weights
         For each comparison: the probability that it is not a guess, if its person looks careless or unlike the others,
         and 1 otherwise. No answer is excluded.
@@ -131,7 +128,7 @@ class PeopleAssessment:
 
     def __repr__(self) -> str:
         verdicts = ", ".join(f"{number} {verdict}" for verdict, number in self.verdicts.items())
-        return f"PeopleAssessment({counted(len(self.people), 'person').replace('persons', 'people')}: {verdicts})"
+        return f"PeopleAssessment({len(self.people):,} people: {verdicts})"
 
     def _repr_html_(self) -> str:
         rows = [
@@ -165,8 +162,8 @@ class PeopleAssessment:
         sentences = []
         if self.is_chance:
             sentences.append(
-                f"the map of the others gets {percent(self.plain_error)} of the answers wrong, which is no better than "
-                "chance: it cannot show whether anybody is careless"
+                f"the map of the others gets {percent(self.plain_error)} of the answers wrong, which is not clearly "
+                "better than chance: it cannot show whether anybody is careless"
             )
         elif not any(of_verdict[name] for name in DOUBTFUL) and of_verdict["fine"]:
             n_judged = total - len(of_verdict["unclear"]) - len(of_verdict["few"])
@@ -174,15 +171,15 @@ class PeopleAssessment:
             advice_for_all = "" if of_verdict["own view"] else ": use all answers as they are"
             sentences.append(f"none of {group} looks careless{advice_for_all}")
         sentences += [
-            _about(of_verdict[name], total, (words, advice[name]))
-            for name, words in OF_SEVERAL.items()
+            _about(of_verdict[name], total, statements, advice[name])
+            for name, statements in STATEMENTS.items()
             if of_verdict[name] and not (name == "unclear" and self.is_chance)
         ]
         alone = PER_COORDINATE * self.answers.n_objects * self.n_dims
         if any(one.answers < alone and not one.has_signs for one in of_verdict["careless"]):
             sentences.append(
-                f"a single person with a consistent view may look careless as well, unless there are about {alone:,} "
-                "answers of that person: look before you leave anybody out"
+                "a person with a consistent view that nobody shares may look careless as well, unless that person gave "
+                f"about {alone:,} answers: look before you leave anybody out"
             )
         typical_rate = self.people[0].typical_rate
         if typical_rate > UNLIKE and not self.is_chance:
@@ -191,12 +188,11 @@ class PeopleAssessment:
                 "answers are noisy; only people who lapse more often than that are called careless or unlike the others"
             )
         fitting = [one for one in self.people if one.verdict in ("fine", "own view")]
-        for people, words in (
-            ([one for one in fitting if one.verdict == "fine" and one.in_a_hurry], HASTY),
-            ([one for one in fitting if one.failed_checks], FAILED),
-        ):
-            if people:
-                sentences.append(_about(people, total, words))
+        if hasty := [one for one in fitting if one.verdict == "fine" and one.in_a_hurry]:
+            sentences.append(_about(hasty, total, HASTY, "their answers fit the map all the same, so keep them"))
+        if failed := [one for one in fitting if one.failed_checks]:
+            all_the_same = "their answers fit a map all the same, so look at the checks before you leave anybody out"
+            sentences.append(_about(failed, total, FAILED, all_the_same))
         changed = f"the error of maps on other people's answers from {percent(self.plain_error)} to "
         changed += percent(self.weighted_error)
         if self.is_weighted:
@@ -207,14 +203,16 @@ class PeopleAssessment:
                 "which is no clear gain"
             )
         if self.stopped_by:
-            sentences.append(f"{self.cut}: this is less certain than it could be, and all answers count the same")
+            sentences.append(
+                f"{self.cut}: these results are less certain than complete ones, and all answers count the same"
+            )
         return sentences
 
     @property
     def is_chance(self) -> bool:
-        """True if the map of the others predicts the answers of all people together no better than chance.
+        """True if maps of the others predict the answers of all people no better than chance.
 
-        The test uses the spread between people, who are independent, while answers of one person need not be.
+        The standard error is based on the spread between people, since answers of one person need not be independent.
         """
         numbers = np.array([person.answers for person in self.people], dtype=np.float64)
         above = numbers * (0.5 - np.array([person.others_error for person in self.people]))
@@ -265,7 +263,7 @@ def assess_people(
     Parameters
     ----------
     answers
-        Comparisons whose people are known: at least two.
+        Comparisons that say who answered; there must be at least two people.
     n_dims, settings
         As in :func:`closerthan.embed`.
     checks
@@ -300,7 +298,7 @@ def assess_people(
     PeopleAssessment(10 people: 1 careless, 9 fine)
     """
     answers = Comparisons.of(answers)
-    check_people(answers, "to judge people by the map of the others")
+    check_people(answers, "judging people by the map of the others")
     plan = plan_refits(answers, n_dims, settings, result, options)
     answers, _ = without_one_sided(answers)
     n_people, n_folds, rounds = answers.n_people or 0, whole("n_folds", n_folds, least=2), whole("rounds", rounds)
@@ -321,12 +319,12 @@ def assess_people(
         try:
             for scores, lapses, after in _later_rounds(others, lapses, responses, rounds):  # noqa: B007, B020
                 people = _table(answers, responses, scores, lapses, checks or {})
-            after = "the rounds, before suspects were judged by maps of their own"
+            after = "the rounds, before other maps were tried for doubtful people"
             people = _with_other_maps(people, answers, fits)
             # Weights for everybody would do more harm than good: maps also err about careful people.
             doubtful = {person.name for person in people if person.verdict in DOUBTFUL}
             is_doubtful = np.array([name in doubtful for name in answers.person_names or ()])[responses.person]
-            after = "the rounds, before it was known whether weights help"
+            after = "the rounds, before the weights were tested"
             if is_doubtful.any():
                 weights = np.where(is_doubtful, lapses.reliability, 1.0)
                 weighted_scores = others.scores(weights)
@@ -349,10 +347,11 @@ def assess_people(
     )
 
 
-def _about(people: Sequence[Person], total: int, words: tuple[str, str]) -> str:
+def _about(people: Sequence[Person], total: int, statements: tuple[str, ...], advice: str) -> str:
+    """Return a sentence about one or several people; ``statements`` are in the singular and in the plural."""
     more = f" and {len(people) - MOST_NAMED} more" * (len(people) > MOST_NAMED)
-    listed = ", ".join(person.name for person in people[:MOST_NAMED]) + more
-    return f"{len(people)} of {total} people {words[0]} ({listed}): {words[1]}"
+    names = ", ".join(person.name for person in people[:MOST_NAMED]) + more
+    return f"{len(people)} of {total} people {statements[len(people) > 1]} ({names}): {advice}"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -432,16 +431,16 @@ def _table(
                 float(wrong[number] / total[number]),
                 np.nan,
                 np.nan,
-                _share(repeats.own_agreeing[number], repeats.own_pairs[number]),
+                _fraction(repeats.own_agreeing[number], repeats.own_pairs[number]),
                 int(repeats.own_pairs[number]),
-                _share(repeats.shared_agreeing[number], repeats.shared_pairs[number]),
+                _fraction(repeats.shared_agreeing[number], repeats.shared_pairs[number]),
                 int(repeats.shared_pairs[number]),
                 n_passed,
                 n_checks,
-                _share((sides == 0).sum(), len(sides)),
+                _fraction((sides == 0).sum(), len(sides)),
                 len(sides),
                 float(np.median(times)) if len(times) else np.nan,
-                _share((times < FAST).sum(), len(times)),
+                _fraction((times < FAST).sum(), len(times)),
                 fraction_of_fast_sets(times),
                 float(weight[number] / total[number]),
                 typical_rate,
@@ -472,7 +471,7 @@ def _group_errors(answers: Comparisons, suspects: Sequence[int], fits: Refitter)
     responses = Responses.of(part)
     wrong = min((trials[number].wrong for number in numbers), key=lambda one: responses.counts @ np.nan_to_num(one))
     total, missed = responses.sums((~np.isnan(wrong)).astype(np.float64)), responses.sums(np.nan_to_num(wrong))
-    return [_share(missed[person], total[person]) for person in suspects]
+    return [_fraction(missed[person], total[person]) for person in suspects]
 
 
 def _own_errors(answers: Comparisons, alone: Sequence[int], fits: Refitter) -> list[float]:
@@ -489,10 +488,10 @@ def _own_errors(answers: Comparisons, alone: Sequence[int], fits: Refitter) -> l
     for result, (place, test) in zip(maps, held_out, strict=True):
         wrong[place] += len(test) * triplet_error(test, result.embedding)
         total[place] += len(test)
-    return [_share(missed, number) for missed, number in zip(wrong, total, strict=True)]
+    return [_fraction(missed, number) for missed, number in zip(wrong, total, strict=True)]
 
 
-def _share(part: float, whole: float) -> float:
+def _fraction(part: float, whole: float) -> float:
     return float(part) / float(whole) if whole else np.nan
 
 

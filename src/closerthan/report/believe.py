@@ -104,7 +104,7 @@ def _people(people: PeopleAssessment) -> dict[str, Any]:
             "Checks": f"{person.checks_passed} of {person.checks}" if person.checks else "",
             "Left side": percent_if_known(person.left, 0),
             "Median time": "" if math.isnan(person.median_seconds) else f"{person.median_seconds:.1f} s",
-            "In a hurry": percent_if_known(person.hurried, 0),
+            "In a hurry": percent_if_known(person.fast_sets, 0),
             "Why": person.reasons,
         }
 

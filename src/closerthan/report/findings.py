@@ -19,7 +19,7 @@ from closerthan.settings import FitOptions, Settings, lists_options
 from closerthan.uncertainty.ellipses import Ellipses, check_number, fewest
 from closerthan.uncertainty.learning_curve import LearningCurve, learning_curve
 from closerthan.uncertainty.replicates import Replicates, replicate
-from closerthan.wording import counted, first_few, percent
+from closerthan.wording import approximate_duration, counted, first_few, percent
 
 __all__ = ["Findings", "FindingsRequest", "Neighbour", "trust_in_decided", "verdict_counts"]
 
@@ -123,7 +123,7 @@ class Findings:
         cls,
         answers: Comparisons,
         result: Result,
-        request: "FindingsRequest",
+        request: FindingsRequest,
         *,
         settings: Settings | None = None,
         **options: Unpack[FitOptions],
@@ -156,7 +156,8 @@ class Findings:
             if any(fact.note == INTERRUPTED for fact in left_out) or _is_interrupted(parts["people"]):
                 return
             if seconds > request.most_seconds:
-                why = f"it would take about {seconds / 60:,.0f} minutes; run closerthan {COMMANDS[name]} for it"
+                duration = approximate_duration(seconds)
+                why = f"it would take about {duration}; run closerthan {COMMANDS[name]} to compute it"
                 left_out.append(Fact(title, "left out", why))
                 return
             arguments |= {"result": result, "time_limit": plan.budget.seconds_left, **run}
@@ -212,7 +213,7 @@ class Findings:
         return self.replicates
 
     def ellipses(self, level: float = 0.95) -> Ellipses:
-        """Return ellipses that may contain the true position of each object, relative to the others."""
+        """Return the ellipses of :meth:`closerthan.Replicates.ellipses`."""
         return self._replicates.ellipses(level)
 
     @cached_property
@@ -250,13 +251,16 @@ class Findings:
         return [*lines, *self.left_out]
 
     def _replicate_facts(self, replicates: Replicates) -> list[Fact]:
-        other = "other people" if replicates.by == "people" else "other answers"
+        units = f"{replicates.n_units:,} resampled {replicates.by}"
+        fitted_to, other = units, "other answers"
+        if replicates.by == "people":
+            fitted_to, other = f"the answers of {units}", "the answers of other people"
         lines = [
             Fact(
                 "Replicates",
                 counted(len(replicates), "map"),
-                f"each fitted to {replicates.n_units:,} resampled {replicates.by}: "
-                f"maps that {other} might have given" + f"; {replicates.cut}" * bool(replicates.cut),
+                f"each fitted to {fitted_to}: maps that {other} might have produced"
+                + f"; {replicates.cut}" * bool(replicates.cut),
             ),
             Fact(
                 "Decided",
@@ -267,10 +271,10 @@ class Findings:
         unsettled = replicates.unsettled
         if len(unsettled):
             value = first_few([self.names[number] for number in unsettled], MOST_NAMED)
-            note = "less than half of the triplets that contain them are decided: collect more answers about them"
+            note = 'less than half of the questions "is it closer to j or to k?" are decided: ask more about them'
             lines.append(Fact("Not settled", value, note))
         else:
-            note = "for every object, at least half of the triplets that contain it are decided"
+            note = 'for every object, at least half of the questions "is it closer to j or to k?" are decided'
             lines.append(Fact("Not settled", "none", note))
         return lines
 
@@ -293,7 +297,7 @@ class Findings:
         from closerthan.plotting import calibration_figure, ellipses_figure, neighbours_figure
 
         shape = "intervals" if replicates.result.embedding.shape[1] == 1 else "ellipses"
-        title = f"Possible positions of the objects: do not distinguish objects in each other's {shape}"
+        title = f"Possible positions of the objects: those in each other's {shape} cannot be told apart"
         figures = {"ellipses.png": ellipses_figure(replicates, title=title)}
         if len(self.names) <= MOST_LISTED:
             title = "Probable neighbours: the thicker the line, the more probable"

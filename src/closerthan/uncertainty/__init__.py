@@ -1,10 +1,10 @@
 """Uncertainty of a map: replicates, ellipses, probabilities, tests and learning curves.
 
-**Replicates.** The answers are resampled, and a map is fitted to each resample from the fitted map as its start
-(:mod:`closerthan.uncertainty.bootstrap`). The unit is the person where at least five people are known, because the
-answers of one person are correlated; otherwise blocks of dependent answers, or answers. Every unit u gets a weight from
-the exponential distribution (the Bayesian bootstrap), or, where there are many answers, answers are drawn with
-replacement. Replicates R_1, ..., R_B are aligned by generalised Procrustes analysis
+**Replicates.** The answers are resampled, and a map is fitted to each resample, starting at the fitted map
+(:mod:`closerthan.uncertainty.bootstrap`). The resampling unit is the person if at least five people are known, because
+the answers of one person are correlated; otherwise it is a block of dependent answers, or a single answer. Every unit
+gets a random weight from the exponential distribution (the Bayesian bootstrap), or, if there are many answers, answers
+are drawn with replacement. Replicates R_1, ..., R_B are aligned by generalised Procrustes analysis
 (:mod:`closerthan.uncertainty.alignment`).
 
 **Ellipses.** For object i at x_i on the fitted map, ``M_i = sum_b (R_b,i - x_i)(R_b,i - x_i)' / (B - 1)``. The ellipse
@@ -12,13 +12,14 @@ of level a in p dimensions contains all y with
 
     (y - x_i)' M_i^-1 (y - x_i) <= p (B - 1) / (B - p) F_a(p, B - p),
 
-where F_a is a quantile of the F distribution (Hotelling's T-squared). Replicates keep folds and ties of the fitted map,
-so that ellipses contain the true position less often than their level says where the map itself is wrong.
+where F_a is a quantile of the F distribution (Hotelling's T-squared). Replicates start at the fitted map and share its
+errors, such as a part that is folded over. Where the map is wrong in this way, ellipses contain the true position less
+often than their nominal level.
 
 **Probabilities of answers.** A committee of maps, each fitted without one fold from its own random start, predicts by
-the mean of its log odds, each divided by its root mean square. A calibration curve with a lapse rate, fitted to the
-held-out answers, turns this mean into a probability (:mod:`closerthan.uncertainty.committee`). A triplet is decided if
-95 % of the replicates agree on it.
+the mean of their log odds, after those of each map are divided by their root mean square. A calibration curve with a
+lapse rate, fitted to the held-out answers, turns this mean into a probability
+(:mod:`closerthan.uncertainty.committee`). A triplet is decided if 95 % of the replicates agree on it.
 
 **Probabilities of neighbours.** The fraction of the replicates in which j is among the k nearest of i is overconfident.
 It is calibrated by a double bootstrap: studies are simulated from the fitted map, fitted and replicated in turn

@@ -17,14 +17,14 @@ from closerthan.losses import CKL, TSTE
 __all__ = ["align", "size_is_free"]
 
 ROUNDS = 50
-STILL = 1e-9  # change of the mean, relative to the size of the map, at which the iteration ends
+TOLERANCE = 1e-9  # change of the mean, relative to the size of the map, at which the iteration ends
 
 
 def size_is_free(loss: object) -> bool:
     """Return True if, under this loss, answers hardly determine the size of a map.
 
     In ckl and tste, the probabilities of answers depend only on ratios of distances once these are large, so that a map
-    ten times as large means the same. In ste, gnmds and soe the size expresses how certain answers are.
+    ten times as large implies the same answers. In ste, gnmds and soe the size expresses how certain answers are.
 
     Examples
     --------
@@ -68,12 +68,12 @@ def align(maps: Array, reference: Array, weights: Array, *, scaling: bool = Fals
         moved = maps @ _rotations(maps, mean, weight)
         if scaling:
             moved *= _scales(moved, mean, weight)
-        after = moved.mean(axis=0)
-        if scaling and _size(after, weight) > 0:  # without this, all maps would shrink from round to round
-            moved *= size / _size(after, weight)
-            after = moved.mean(axis=0)
-        step, mean = _size(after - mean, weight), after
-        if step <= STILL * size:
+        new_mean = moved.mean(axis=0)
+        if scaling and _size(new_mean, weight) > 0:  # without this, all maps would shrink from round to round
+            moved *= size / _size(new_mean, weight)
+            new_mean = moved.mean(axis=0)
+        step, mean = _size(new_mean - mean, weight), new_mean
+        if step <= TOLERANCE * size:
             break
     aligned: Array = moved @ _rotations(mean[np.newaxis], target, weight)[0] + centre
     return aligned

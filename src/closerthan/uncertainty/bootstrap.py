@@ -2,7 +2,7 @@
 
 "bayesian"
     Each unit (person, block or answer) gets a random weight from the exponential distribution (Rubin 1981). No unit is
-    dropped, so that no object loses all its answers.
+    dropped, so no object loses all its answers.
 "multinomial"
     As many units as there are, drawn with replacement (Efron 1979). Fits without weights are faster, and where objects
     have many answers none loses all of them.
@@ -23,8 +23,8 @@ from closerthan.comparisons import Comparisons
 __all__ = ["SCHEMES", "bootstrap", "bootstrap_scheme"]
 
 SCHEMES = ("bayesian", "multinomial", "poisson")
-# Answers per coordinate from which on they are drawn with replacement: fits take three quarters of the time, and maps
-# spread 3 % more than with weights; with 15 answers per coordinate, 20 %.
+# Answers per coordinate above which answers are drawn with replacement: fits then take three quarters of the time. Maps
+# spread 3 % more than with exponential weights; with only 15 answers per coordinate, they would spread 20 % more.
 MANY = 50
 NEGLIGIBLE = 1e-9  # weight of a unit that is not drawn
 

@@ -22,7 +22,7 @@ class Committee:
     """Several maps that predict jointly, by the mean of their log odds.
 
     Each map is fitted to all but one fold of the answers, from its own random start, so that chance errors of single
-    maps cancel (Krogh and Vedelsby 1995). Replicates, which all start at the fitted map, share its errors.
+    maps average out (Krogh and Vedelsby 1995). Replicates, which all start at the fitted map, would share its errors.
 
     Attributes
     ----------
@@ -80,6 +80,6 @@ class Committee:
         return calibration.probability(self.mean_log_odds(questions, loss))
 
 
-def spread(judged: Comparisons, x: Array, loss: Loss) -> float:
+def spread(answers: Comparisons, x: Array, loss: Loss) -> float:
     """Return the root mean square of a map's log odds; dividing by it gives maps of any size the same influence."""
-    return float(np.sqrt(np.mean(log_odds(judged, x, loss) ** 2))) or 1.0
+    return float(np.sqrt(np.mean(log_odds(answers, x, loss) ** 2))) or 1.0

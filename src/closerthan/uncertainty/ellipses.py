@@ -90,14 +90,14 @@ class Ellipses:
     def around(cls, centres: Array, maps: Array, level: float) -> "Ellipses":
         """Return the ellipses of aligned maps around the positions of a map."""
         if not 0 < level < 1:
-            raise ValueError(f"level is {level!r}; it lies between 0 and 1, as in 0.95")
+            raise ValueError(f"level is {level!r}; it must lie between 0 and 1, as in 0.95")
         n_maps, _, n_dims = maps.shape
         check_number(n_maps, n_dims)
-        off = maps - centres
-        return cls(centres, np.einsum("rod,roe->ode", off, off) / (n_maps - 1), level, n_maps)
+        offsets = maps - centres
+        return cls(centres, np.einsum("rod,roe->ode", offsets, offsets) / (n_maps - 1), level, n_maps)
 
     def radius(self, n_dims: int | None = None) -> float:
-        """Return the radius of the ellipses in standard deviations, in ``n_dims`` dimensions; by default, all."""
+        """Return the radius of the ellipses in standard deviations, in ``n_dims`` dimensions (by default all)."""
         from scipy.stats import f
 
         p = self.centres.shape[1] if n_dims is None else n_dims
@@ -106,8 +106,8 @@ class Ellipses:
 
     def contain(self, places: ArrayLike) -> NDArray[np.bool_]:
         """Return, for each object, True if its ellipse contains the object's row of ``places``."""
-        off = np.asarray(places, dtype=np.float64) - self.centres
-        squared = np.einsum("od,ode,oe->o", off, np.linalg.pinv(self.moments, hermitian=True), off)
+        offsets = np.asarray(places, dtype=np.float64) - self.centres
+        squared = np.einsum("od,ode,oe->o", offsets, np.linalg.pinv(self.moments, hermitian=True), offsets)
         inside: NDArray[np.bool_] = squared <= self.radius() ** 2
         return inside
 

@@ -35,10 +35,11 @@ FRACTIONS = 2.0 ** (-np.arange(6, -1, -1) / 2)  # subset sizes: an eighth, ..., 
 # single fits, and a fraction of their height above it, since the initial steep fall does not follow a power law.
 # docs/measured/enough-constants.md shows the effect of these constants.
 FIT_SPREAD, STEEP_SPREAD = 0.3, 0.1
-# Standard error of a predicted decrease, relative to it. Intervals contained the error of twice as many answers in 96 %
-# of simulated sets and 13 of 14 halves of real studies; with half the value, in 92 % and 12 (docs/measured/enough*.md).
+# Standard error of a predicted decrease, relative to the decrease. Intervals contained the error of twice as many
+# answers in 96 % of simulated sets and 13 of 14 halves of real studies; with half the value, in 92 % and 12
+# (docs/measured/enough*.md).
 BEYOND = 1.0
-FEW = 15  # answers per coordinate below which errors of real studies fell faster than predicted
+FEW = 15  # answers per coordinate; with fewer, errors of real studies fell faster than predicted
 SMALL = 1e-4  # negligible error; it keeps the covariance regular where no answer is predicted wrongly
 FEWEST = 5  # groups of answers in the smallest subset
 FOLDS = 10
@@ -169,7 +170,7 @@ class LearningCurve:
 
     @property
     def is_chance(self) -> bool:
-        """True if new answers are predicted hardly better than by chance."""
+        """True if predictions of new answers are hardly better than chance."""
         return self.now.high >= 0.5 or self.now.error > GUESSING
 
     @property
@@ -177,7 +178,7 @@ class LearningCurve:
         """The verdict on the number of answers, from the curve and from the unsettled objects.
 
         "chance": new answers are predicted no better than by chance; "more": more answers would lower the error;
-        "unsettled": they would not, but some places are not settled; "enough": neither.
+        "unsettled": they would not, but the positions of some objects are not settled; "enough": neither.
         """
         if self.is_chance:
             return "chance"
@@ -190,24 +191,22 @@ class LearningCurve:
         """Advice in words on whether to collect more answers."""
         if self.is_chance:
             return (
-                f"either there are far too few {self.by}, or they are noise: check that the file was read correctly "
-                "and that people read the questions"
+                f"either there are far too few {self.by}, or the answers are mostly noise: check that the file was "
+                "read correctly and that people read the questions"
             )
         expected = f"with twice as many {self.by} the error would be about {self.twice}"
         unsettled = ""
         if self.n_unsettled:
-            settled = (
-                f"{self.n_unsettled:,} of {self.shape[0]:,} objects {'is' if self.n_unsettled == 1 else 'are'} not"
-            )
-            unsettled = f"; {settled} settled"
+            are = "is" if self.n_unsettled == 1 else "are"
+            unsettled = f"; {self.n_unsettled:,} of {self.shape[0]:,} objects {are} not settled"
         if self.verdict == "more":
-            return f"{expected}: more are worth asking for{unsettled}"
+            return f"{expected}: it is worth collecting more{unsettled}"
         if self.verdict == "unsettled":
             return (
-                f"{expected}: enough to predict new answers, but not to interpret all places{unsettled}: ask more "
+                f"{expected}: enough to predict new answers, but not to interpret all positions{unsettled}: ask more "
                 "about those"
             )
-        return f"{expected}: more are hardly worth asking for"
+        return f"{expected}: it is hardly worth collecting more"
 
     @property
     def summary(self) -> str:
@@ -217,9 +216,9 @@ class LearningCurve:
         gain = max(self.now.error - self.twice.error, 0.0)
         lower = f"Twice as many {self.by} would lower the error by about {percentage_points(gain)} percentage points"
         meaning = {
-            "more": "more are worth asking for",
-            "unsettled": "enough to predict answers, but not to interpret all places",
-            "enough": "more are hardly worth asking for",
+            "more": "it is worth collecting more",
+            "unsettled": "there are enough to predict answers, but not to interpret all positions",
+            "enough": "it is hardly worth collecting more",
         }
         return f"{lower}: {meaning[self.verdict]}."
 
@@ -267,12 +266,13 @@ class LearningCurve:
             better = "no" if now.high >= 0.5 else "hardly"
             sentences = [f"{subject} are predicted {better} better than by chance, which is 50 %: their error is {now}"]
         else:
-            sentences = [f"{subject} have an error of {now}"]
+            sentences = [f"{subject} are predicted with an error of {now}"]
         sentences.append(self.advice)
         if not self.is_chance:
             sentences.append(self._range_of_validity)
             sentences.append(
-                f"the fitted curve levels off at {percent(self.law.floor)}, however many {self.by} there are"
+                f"the fitted curve levels off at an error of {percent(self.law.floor)}, however many {self.by} there "
+                "are"
             )
         if target is not None and not self.is_chance:
             sentences.append(self._needed_in_words(self.needed(target)))
@@ -285,42 +285,44 @@ class LearningCurve:
                 "agree"
             )
         if self.stopped_by:
-            sentences.append(f"{ENDED[self.stopped_by]} after {self.after}: this is less certain than it could be")
+            sentences.append(
+                f"{ENDED[self.stopped_by]} after {self.after}: these results are less certain than complete ones"
+            )
         return sentences
 
     @property
     def _range_of_validity(self) -> str:
-        """The people for whom the prediction holds, and a warning where it was found to be inaccurate."""
-        about = {
-            "answers": "this is about further answers of the same people, not about other people",
-            "people": "this is about further people like these",
+        """The people for whom the prediction holds, and a warning if it is often inaccurate."""
+        scope = {
+            "answers": "this holds for further answers from the same people, not for other people",
+            "people": "this holds for further people like these",
         }[self.by]
         n_objects, n_dims = self.shape
         each = self.n_answers / (n_objects * n_dims) if n_objects and self.n_answers else np.inf
         if each >= FEW:
-            return about
+            return scope
         return (
-            f"{about}; with fewer than {FEW} answers per object and dimension (here {each:.1f}) errors often fall "
+            f"{scope}; with fewer than {FEW} answers per object and dimension (here {each:.1f}) errors often fall "
             "faster than predicted"
         )
 
     def _needed_in_words(self, needed: Needed) -> str:
         if needed.error >= self.now.error:
-            return f"an error of {percent(needed.error)} is reached already"
+            return f"an error of {percent(needed.error)} has already been reached"
         if not np.isfinite(needed.number):
             return (
                 f"an error of {percent(needed.error)} is out of reach with more {self.by} of this kind: try other "
                 "dimensions, clearer questions or more careful people"
             )
         times = needed.number / self.total
-        most = f"{_rounded(needed.high)}" if np.isfinite(needed.high) else "out of reach"
+        most = f"to {_rounded(needed.high)}" if np.isfinite(needed.high) else "or more; it may be out of reach"
         return (
             f"an error of {percent(needed.error)} needs about {_rounded(needed.number)} {self.by}, {times:.1f} times "
-            f"as many as there are (95 % interval {_rounded(needed.low)} to {most})"
+            f"as many as there are (95 % interval {_rounded(needed.low)} {most})"
         )
 
     def to_csv(self, path: str | Path) -> None:
-        """Write numbers, errors, their intervals and the fitted curve; the last row predicts twice as many answers."""
+        """Write numbers, errors, their intervals and the fitted curve; the last two rows are predictions."""
         low, high = self.intervals
         rows = [
             [f"{number:.0f}", *(f"{value:.6f}" for value in values)]
@@ -404,11 +406,11 @@ def learning_curve(
     if n_groups < 2 * FEWEST:
         units, single = "different sets of objects", "all answers are about the same objects"
         if by == "people":
-            units, single = "people", "all answers are of one person"
+            units, single = "people", "all answers are from one person"
         elif by == "blocks":
             units, single = "blocks", "all answers are from one block"
         reason = single if n_groups == 1 else f"there are {n_groups} {units}"
-        raise ValueError(f"{reason}; a learning curve takes at least {2 * FEWEST} {units}")
+        raise ValueError(f"{reason}; a learning curve needs at least {2 * FEWEST} {units}")
     if n_folds is None:
         n_folds = min(FOLDS if len(comparisons) < MANY else FEWER_FOLDS, n_groups)
     n_folds = whole("n_folds", n_folds, least=2)
@@ -423,8 +425,8 @@ def learning_curve(
         fold = fold_of(group, n_folds, refitter.seed, by)
         parts = [rows for number in range(n_folds) for rows in growing(fold != number, group, fractions, rngs[number])]
 
-        def scores(rows: NDArray[Any], fitted: Fitter) -> NDArray[np.float32]:
-            x = fitted(comparisons.take(rows), np.random.default_rng(refitter.seed)).embedding
+        def scores(rows: NDArray[Any], fit_map: Fitter) -> NDArray[np.float32]:
+            x = fit_map(comparisons.take(rows), np.random.default_rng(refitter.seed)).embedding
             odds = np.nan_to_num(log_odds(comparisons, x, refitter.loss), nan=0.0)
             return np.clip(odds, -LARGEST_LOG_ODDS, LARGEST_LOG_ODDS).astype(np.float32)
 
@@ -453,12 +455,12 @@ def learning_curve(
             )
         except (KeyboardInterrupt, TimeOverError) as early:  # the curve itself is complete
             stopped_by = ended_by(early)
-            after = "the curve, before it was known what is decided"
+            after = "the curve, before the decided triplets were estimated"
         else:
             stopped_by, after = replicates.stopped_by, f"{len(replicates):,} of {n_replicates:,} replicates"
     ceilings = tuple(noise_ceilings(comparisons))
     curve = LearningCurve(
-        "people" if by == "people" else "answers",  # answers are counted also where blocks are the unit
+        "people" if by == "people" else "answers",  # answers are counted even if blocks are the split unit
         _count(comparisons, by),
         numbers,
         errors,
@@ -489,8 +491,6 @@ def _off_the_law(errors: Array, covariance: Array) -> Array:
 
 
 def _rounded(number: float) -> str:
-    """Format a number with its two significant digits."""
-    if not np.isfinite(number):
-        return "infinitely many"
+    """Format a number rounded to two significant digits."""
     digits = max(len(str(int(number))) - 2, 0)
     return f"{round(number, -digits):,.0f}"

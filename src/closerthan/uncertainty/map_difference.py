@@ -2,13 +2,15 @@
 
 A map is fitted to each group and predicts the answers of the other group. Under the null hypothesis of one common map,
 the grouping of the answers is irrelevant. A permutation test assigns people (or answers, if people are not known) to
-two groups of the same sizes at random, fits both maps, and counts how often these predict each other as badly as the
-real ones. People who took part in both groups are their own controls: their two parts are swapped at random.
+two groups of the same sizes at random, fits both maps, and counts how often these predict each other at least as badly
+as the real ones, by the mean log loss. People who took part in both groups are their own controls: their two parts are
+swapped at random.
 
 For single objects, both maps are aligned with the map of all answers by a robust method, so that a few objects that
-moved do not shift the others. The displacement of each object is compared with its displacements between random groups,
-from which their share of the real difference is removed. The p values are adjusted for the number of objects by the
-method of Westfall and Young: by the largest of all objects' displacements, each relative to its usual size.
+moved do not shift the others. The displacement of each object is compared with its displacements between random groups.
+A random grouping that resembles the real one shows a part of the real difference, which is removed first. The p values
+are adjusted for the number of objects by the method of Westfall and Young: each displacement, relative to its usual
+size, is compared with the largest one of any object between random groups.
 
 References
 ----------
@@ -45,7 +47,7 @@ __all__ = ["MapDifference", "Moved", "compare_maps"]
 SIGNIFICANT = 0.05
 FALSELY_NAMED = "5 % to 12 %"  # measured by ``python -m benchmarks.contrast``; a test compares both
 FEWEST_PERMUTATIONS = 19  # the smallest possible p value is then 0.05
-ROUNDS = 15  # of the robust alignment; set by judgement
+ROUNDS = 15  # number of reweighting rounds in the robust alignment; set by judgement
 MOST_NAMED = 8  # objects named in a sentence
 MOST_ROWS = 20  # objects in the table of a notebook
 
@@ -86,7 +88,8 @@ class MapDifference:
     distance, expected_distance
         Procrustes distance between the two maps, and its mean over random groups.
     p_value
-        Probability that maps of random groups predict each other's answers at least as badly.
+        p value of the permutation test: the fraction of groupings whose maps predict each other's answers at least as
+        badly as the real ones, by their mean log loss.
     objects
         Displacement of each object, the most significant first.
     by, n_units
@@ -142,13 +145,17 @@ class MapDifference:
                 "an object that did not move was named, too)"
             )
         elif self.differ:
-            lines.append("no single object stands out as having moved: the difference is spread over many")
+            lines.append(
+                "no single object moved significantly farther than between random groups: the difference may be spread "
+                "over many objects"
+            )
         if self.n_left_out:
-            lines.append(f"nothing can be said about {counted(self.n_left_out, 'object')} of one group only")
+            occur = "occurs" if self.n_left_out == 1 else "occur"
+            lines.append(f"{counted(self.n_left_out, 'object')} {occur} in one group only and cannot be compared")
         if self.stopped_by:
             lines.append(
-                f"{ENDED[self.stopped_by]} after {counted(self.n_permutations, 'random grouping')}: with more, p would "
-                "be more exact"
+                f"{ENDED[self.stopped_by]} after {counted(self.n_permutations, 'random grouping')}: with more, the p "
+                "value would be more precise"
             )
         return lines
 
@@ -205,9 +212,9 @@ def compare_maps(
         Number of random groupings, for each of which two maps are fitted.
     options
         Those of :func:`closerthan.embed`. ``by`` is the unit that is permuted: "people", the default where they are
-        known in both groups, or "answers". Answers of one person are alike, so that permuting answers also finds
-        differences between people, and not only between the groups. With ``loss="auto"`` the loss is chosen once, on
-        all answers. A time limit is that of all fits together.
+        known in both groups, or "answers". Answers of one person are correlated, so a permutation of answers may
+        mistake differences between people for a difference between the groups. With ``loss="auto"`` the loss is chosen
+        once, on all answers. A time limit is that of all fits together.
 
     Returns
     -------
@@ -242,8 +249,8 @@ def compare_maps(
     pairs = [pair for pair in outcome.results if pair is not None]
     if outcome.results[0] is None or len(pairs) - 1 < FEWEST_PERMUTATIONS:
         raise outcome.error("random groupings")
-    fitted = [labels for labels, pair in zip(shuffled, outcome.results[1:], strict=True) if pair is not None]
-    correlation = np.array([_correlation(group, labels) for labels in fitted])
+    fitted_groupings = [labels for labels, pair in zip(shuffled, outcome.results[1:], strict=True) if pair is not None]
+    correlation = np.array([_correlation(group, labels) for labels in fitted_groupings])
     return _difference(pairs, correlation, common, units, n_left_out=n_left_out, stopped_by=outcome.stopped_by)
 
 
@@ -256,10 +263,10 @@ class _Pair(NamedTuple):
     distance: float
 
 
-def _pair(pooled: Comparisons, group: NDArray[np.int64], start: Array, seed: int, fitted: Fitter) -> _Pair:
+def _pair(pooled: Comparisons, group: NDArray[np.int64], start: Array, seed: int, fit_map: Fitter) -> _Pair:
     parts = [pooled.take(np.flatnonzero(group == number)) for number in (0, 1)]
     # All fits start at the map of all answers; with random starts, the same answers could lead to different maps.
-    one, other = (fitted(part, np.random.default_rng(seed), start, starts=1) for part in parts)
+    one, other = (fit_map(part, np.random.default_rng(seed), start, starts=1) for part in parts)
     crossed = ((one, parts[1]), (other, parts[0]))
     log_losses = [
         float(np.logaddexp(0, -log_odds(part, result.embedding, result.loss)).mean()) for result, part in crossed
@@ -274,13 +281,13 @@ def _moved(
 ) -> tuple[list[Moved], tuple[Array, Array]]:
     """Return the displacement of each object, the most significant first, and the two aligned maps.
 
-    A random grouping that resembles the real one shows part of the real difference: with a correlation r from -1 to 1,
-    the part r of it, which is removed (as Freedman and Lane do in regression). The remainder, divided by the square
+    A random grouping whose correlation with the real one is r, from -1 to 1, shows the fraction r of the real
+    difference, which is removed (as Freedman and Lane do in regression). The remainder, divided by the square
     root of 1 - r**2, is the displacement by chance. Objects that moved are identified one by one: maps are aligned by
     the objects that have not been identified yet, since one that moved far would shift all others.
     """
     n_objects = len(reference)
-    called = names or tuple(str(number) for number in range(n_objects))
+    labels = names or tuple(str(number) for number in range(n_objects))
     rest, least = np.ones(n_objects, dtype=bool), 0.0
     moved: list[Moved] = []
     remainder = np.maximum(1.0 - correlation**2, 1e-3)[:, np.newaxis, np.newaxis]
@@ -300,7 +307,7 @@ def _moved(
         largest = by_chance[:, rest].max(axis=1)
         p_values = [max(_p_value(largest, one), least) for one in standing]
         order = [int(number) for number in np.argsort(-standing, kind="stable") if rest[number]]
-        listed = [Moved(called[one], float(far[one]), float(chance[:, one].mean()), p_values[one]) for one in order]
+        listed = [Moved(labels[one], float(far[one]), float(chance[:, one].mean()), p_values[one]) for one in order]
         if p_values[order[0]] > SIGNIFICANT or rest.sum() <= n_objects / 2:
             return [*moved, *listed], (aligned[0][0], aligned[0][1])
         moved.append(listed[0])
@@ -424,11 +431,13 @@ class _Units(NamedTuple):
 
 
 def _pooled(one: Comparisons, other: Comparisons) -> tuple[Comparisons, NDArray[np.int64], int]:
-    """Return all answers about shared objects, the group of each row, and the number of objects of one group only."""
+    """Return all answers about shared objects, the group of each row, and the number of objects in one group only."""
     if one.rows.shape[1] != other.rows.shape[1]:
-        raise ValueError("one group has triplets and the other quadruplets; write both in the same way")
+        raise ValueError("one group has triplets and the other quadruplets; pass the same kind for both")
     if (one.names is None) != (other.names is None):
-        raise ValueError("the objects of one group have names and those of the other numbers; give both names")
+        raise ValueError(
+            "the objects of one group have names, those of the other only numbers; name the objects of both groups"
+        )
     if one.names is None and one.n_objects != other.n_objects:
         raise ValueError(f"the groups have {one.n_objects} and {other.n_objects} objects; these must be the same")
     labels: list[NDArray[Any]] = [

@@ -16,7 +16,7 @@ PRIOR = 1.0  # precision of the prior around the identity, as strong as a few pa
 
 
 def neighbour_probability(maps: Array, k: int = 1, of: Sequence[int] | None = None) -> Array:
-    """Return the fraction of the maps in which object j is among the k nearest of object i: row i, column j.
+    """Return the fraction of the maps in which object j is among the k nearest neighbours of i: row i, column j.
 
     Distances are compared within each map, so the maps need not be aligned.
 
@@ -38,10 +38,10 @@ def neighbour_probability(maps: Array, k: int = 1, of: Sequence[int] | None = No
     n_maps, n_objects, _ = maps.shape
     k = whole("k", k)
     if k >= n_objects:
-        raise ValueError(f"k is {k}, but an object has {n_objects - 1} others; choose a smaller k")
+        raise ValueError(f"k is {k}, but there are only {n_objects - 1} other objects; choose a smaller k")
     rows = np.arange(n_objects) if of is None else np.asarray(of, dtype=np.int64)
     if len(rows) and not (rows.min() >= 0 and rows.max() < n_objects):
-        raise ValueError(f"objects are numbered from 0 to {n_objects - 1}; of= names {rows.min()} to {rows.max()}")
+        raise ValueError(f"objects are numbered from 0 to {n_objects - 1}; of= contains {rows.min()} to {rows.max()}")
     if len(rows) * n_objects > MOST_CELLS:
         raise ValueError(
             f"a table of {len(rows):,} x {n_objects:,} objects is too large; pass of= with the objects that matter"
@@ -52,7 +52,7 @@ def neighbour_probability(maps: Array, k: int = 1, of: Sequence[int] | None = No
         norms = np.einsum("od,od->o", x, x)
         for begin in range(0, len(rows), block):
             objects = rows[begin : begin + block]
-            squared = norms - 2.0 * np.einsum("id,jd->ij", x[objects], x)  # up to a constant per row
+            squared = norms - 2.0 * np.einsum("id,jd->ij", x[objects], x)  # squared distances, up to a constant per row
             squared[np.arange(len(objects)), objects] = np.inf
             near = np.argpartition(squared, k - 1, axis=1)[:, :k]
             counts[begin + np.arange(len(objects))[:, np.newaxis], near] += 1.0
@@ -124,7 +124,7 @@ class NeighbourCalibration(NamedTuple):
     def probability(self, fractions: Array, n_replicates: int) -> Array:
         """Convert fractions of ``n_replicates`` replicates to probabilities, which are never larger; 0 stays 0."""
         odds = _features(fractions, n_replicates) @ np.array(self)
-        # The fractions are never too small; a curve that raises them does so by an error of its own.
+        # Fractions are overconfident, so a curve that raises one does so only because of its own estimation error.
         probability: Array = np.minimum(0.5 * (1.0 + np.tanh(0.5 * odds)), fractions)
         return probability
 

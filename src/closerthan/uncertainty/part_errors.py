@@ -5,7 +5,7 @@ maps. Each answer is then predicted by several maps, which averages out their ch
 of the differences between sizes, from which a learning curve is estimated.
 
 Answers are not counted as right or wrong. Each contributes its probability of being wrong, which is calibrated on how
-often answers with similar scores are wrong (Rao-Blackwellisation). This removes the chance of single answers.
+often answers with similar scores are wrong (Rao-Blackwellisation). This removes the binomial noise of single answers.
 """
 
 from collections.abc import Sequence
@@ -54,7 +54,7 @@ class PartErrors:
         inside = np.zeros(len(self._totals), dtype=bool)
         inside[self._group[rows]] = True
         outside = np.flatnonzero(~inside[self._group])
-        # Dividing by the root mean square gives maps of any extent the same influence.
+        # Dividing by the root mean square gives maps of any size the same influence.
         unit = float(np.sqrt(np.mean(scores[outside].astype(np.float64) ** 2))) or 1.0
         self._scores[size].append((outside.astype(np.uint32), scores[outside] / unit))
 
@@ -73,9 +73,10 @@ class PartErrors:
         """Return the error of each size, and the covariance of these errors; groups are independent of each other.
 
         A bias of the calibration is nearly the same for all sizes. It is estimated by the difference between the
-        counted and the calibrated error of the largest size, shrunk towards zero by its chance part (James and Stein
-        1961), and added to all sizes; with many answers the error of the largest size is the counted one. Differences
-        between sizes have the variance of the calibrated errors, and their common level that of the counted error.
+        counted and the calibrated error of the largest size, shrunk towards zero according to its variance (James and
+        Stein 1961), and added to all sizes; with many answers the error of the largest size is the counted one.
+        Differences between sizes have the variance of the calibrated errors, and their common level that of the counted
+        error.
         """
         evaluated = self.evaluated
         sums = np.array([self._sums(of_size) for of_size in self._scores])[:, :, evaluated]
@@ -84,9 +85,9 @@ class PartErrors:
         residuals -= totals * residuals.sum(axis=1, keepdims=True) / totals.sum()
         covariance = residuals @ residuals.T / totals.sum() ** 2
         errors = expected.sum(axis=1) / totals.sum()
-        off = counted.sum() / totals.sum() - errors[-1]
-        beyond_chance = max(off**2 - covariance[-1, -1], 0.0) / (off or 1.0)
-        return errors + beyond_chance, covariance
+        bias = counted.sum() / totals.sum() - errors[-1]
+        shrunk_bias = max(bias**2 - covariance[-1, -1], 0.0) / (bias or 1.0)
+        return errors + shrunk_bias, covariance
 
     def _sums(self, of_size: list[tuple[NDArray[Any], NDArray[Any]]]) -> Array:
         """Return, for each group and maps of one size, the expected and the counted weight of its wrong answers."""

@@ -11,10 +11,10 @@ from closerthan.arrays import Array
 
 __all__ = ["PowerLaw"]
 
-# With noisy answers the error falls with the square of the map's own error, and so with 1 / number; with noise-free
-# answers it falls with the root of that, and the first steep fall from chance is faster than both.
+# With noisy answers, the error above the floor is proportional to the squared error of the map, and so to 1 / number;
+# with noise-free answers it is proportional to the square root of that. The initial fall from chance is steeper.
 POWERS = np.linspace(0.25, 2.0, 36)
-USUAL_POWER, POWER_SPREAD = 1.1, 0.15  # prior mean and spread: a few noisy points fit many powers nearly as well
+USUAL_POWER, POWER_SPREAD = 1.1, 0.15  # prior mean and spread: many powers fit a few noisy points nearly as well
 
 
 @dataclasses.dataclass(frozen=True)
@@ -62,7 +62,7 @@ class PowerLaw:
         return float(self.at(np.array(number)))
 
     def at(self, numbers: Array) -> Array:
-        """Return the errors with these numbers of answers."""
+        """Return the errors at these numbers of answers."""
         return np.asarray(self.floor + self.gain * (numbers / self.unit) ** -self.power)
 
     def number_for(self, error: float) -> float:

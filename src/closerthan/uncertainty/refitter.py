@@ -149,7 +149,7 @@ class Refitter:
             run = Run(self.device, ctrl_c=ctrl_c, deadline=self.budget.deadline)
             timed_out = CancelFlag()
 
-            def fitted(
+            def fit_map(
                 answers: Comparisons, rng: np.random.Generator, start: Array | None = None, *, starts: int | None = None
             ) -> Result:
                 settings = self.settings if starts is None else self.settings.with_starts(starts)
@@ -167,7 +167,7 @@ class Refitter:
                 if timed_out.is_set() or ctrl_c.pressed.is_set():
                     return None
                 try:
-                    result = job(fitted)
+                    result = job(fit_map)
                 except _StoppedEarly:
                     timed_out.set()
                     return None
@@ -188,12 +188,12 @@ class Refitter:
     ) -> list[Result]:
         """Fit a map to each subset of the answers, all from the same seed.
 
-        Ctrl-C raises KeyboardInterrupt, and the end of the time raises TimeOverError.
+        Ctrl-C raises KeyboardInterrupt; when the time limit is reached, TimeOverError is raised.
         """
         seed = self.seed if seed is None else seed
 
-        def one(subset: Comparisons, fitted: Fitter) -> Result:
-            return fitted(subset, np.random.default_rng(seed))
+        def one(subset: Comparisons, fit_map: Fitter) -> Result:
+            return fit_map(subset, np.random.default_rng(seed))
 
         outcome = self.run([functools.partial(one, subset) for subset in subsets], tick)
         if outcome.stopped_by:

@@ -30,7 +30,7 @@ class NoiseCeiling:
     Attributes
     ----------
     of
-        "a person" (answering again) or "different people"; "answers" if people are not known.
+        "a person" (asked again) or "different people"; "answers" if people are not known.
     agreement, low, high
         Fraction of the pairs of answers that agree, and its 95 % interval.
     n_questions
@@ -45,7 +45,7 @@ class NoiseCeiling:
 
     @property
     def least_error(self) -> float:
-        """The error of the best possible map, if all questions were equally hard; no map can do better.
+        """The error of the best possible map if all questions are equally hard, and a lower bound if they are not.
 
         Examples
         --------
@@ -68,7 +68,7 @@ class NoiseCeiling:
 
     @property
     def most_error(self) -> float:
-        """The error of the best possible map, if some questions were clear to everybody and all others a coin toss."""
+        """The error of the best possible map if some questions are clear to all and the others are coin tosses."""
         return 1 - self.agreement
 
     @property
@@ -83,17 +83,17 @@ class NoiseCeiling:
         return high - low <= TOO_WIDE
 
     def __str__(self) -> str:
-        who = {"a person": "a person asked again", "different people": "two people"}.get(self.of, "two answers")
+        agree = {"a person": "a person asked again gives the same answer", "different people": "two people agree"}
         low, high = self.least_error_interval
         measured = (
-            f"{who} agree{'s' * (self.of == 'a person')} in {percent(self.agreement)} of the cases "
+            f"{agree.get(self.of, 'two answers agree')} in {percent(self.agreement)} of the cases "
             f"(95 % interval {percent(self.low)} to {percent(self.high)}; "
             f"{counted(self.n_questions, 'repeated question')}): "
         )
         if not self.is_known:
             return (
-                f"{measured}too few repeated questions to tell how much of the error is noise; that of the best "
-                f"possible map may be anything from {percent(low)} to {percent(max(high, 1 - self.low))}"
+                f"{measured}too few repeated questions to tell how much of the error is noise; the error of the "
+                f"best possible map may be anything from {percent(low)} to {percent(max(high, 1 - self.low))}"
             )
         return (
             f"{measured}the best possible map would have an error of {percent(self.least_error)} (95 % interval "
@@ -208,7 +208,7 @@ def _ceiling(of: str, agreeing: Array, pairs: Array, number: Array) -> list[Nois
     repeated = pairs > 0
     if not repeated.any():
         return []
-    # A question counts by its answers, not by its pairs: a hundred answers make thousands of pairs.
+    # A question is weighted by its number of answers, not of pairs: a hundred answers make thousands of pairs.
     weight = number[repeated]
     agreed = weight * (agreeing[repeated] / pairs[repeated])
     mean = min(float(agreed.sum() / weight.sum()), 1.0)  # rounding errors may raise it above 1

@@ -35,7 +35,7 @@ __all__ = ["Replicates", "replicate"]
 SAMPLED = 20_000  # triplets from which the fraction of decided triplets is estimated
 FEWEST_PER_OBJECT = 20  # sampled triplets per object
 MOST_ROWS = 20  # objects in the table of a notebook
-SETTLED = 0.5  # fraction of an object's triplets that must be decided for it to be settled
+SETTLED = 0.5  # fraction of the triplets with an object as the anchor that must be decided for it to be settled
 
 
 @checked
@@ -210,7 +210,7 @@ class Replicates:
 
     @checked
     def neighbour_probability(self, k: int = 1, of: Sequence[int] | None = None) -> Array:
-        """Return the probability that object j is among the k nearest of object i: row i, column j.
+        """Return the probability that object j is among the k nearest neighbours of i: row i, column j.
 
         This is the fraction of the replicates in which j is near, calibrated on studies simulated from the fitted map
         (:class:`~closerthan.uncertainty.neighbours.NeighbourCalibration`). Without :attr:`simulated` studies it is the
@@ -267,7 +267,7 @@ class Replicates:
         [True]
         """
         if not 0.5 < level <= 1:
-            raise ValueError(f"level is {level!r}; it lies between 0.5 and 1, as in 0.95")
+            raise ValueError(f"level is {level!r}; it must lie between 0.5 and 1, as in 0.95")
         questions = self.result.questions(rows)
         agreement = self.agreement(questions)
         is_decided: NDArray[np.bool_] = np.maximum(agreement, 1.0 - agreement) >= level - 1e-12
@@ -338,9 +338,9 @@ class Replicates:
 
     @property
     def unsettled(self) -> NDArray[np.int64]:
-        """Objects less than half of whose triplets are decided, the least settled first.
+        """Objects i for which less than half of the questions "is i closer to j or to k?" are decided at 95 %.
 
-        They include all objects with too few answers (:attr:`placed`).
+        The least settled come first. All objects with too few answers (:attr:`placed`) are among them.
         """
         fractions = self.decided_by_object
         order = np.argsort(fractions, kind="stable")
@@ -393,8 +393,8 @@ class Replicates:
     def _from_arrays(cls, arrays: Mapping[str, Any]) -> Self:
         if "maps" in arrays and "committee" not in arrays:
             raise ValueError(
-                "it is from an earlier version, without the maps that predict; make it again, with "
-                "closerthan fit --replicates or ct.replicate"
+                "it was written by an earlier version, without the committee that predicts answers; create it again "
+                "with closerthan fit --replicates or ct.replicate"
             )
         about = json.loads(str(arrays["about"]))
         parts = {name.removeprefix("result_"): array for name, array in arrays.items() if name.startswith("result_")}
@@ -402,14 +402,14 @@ class Replicates:
         lengths = {"mentions": len(result.embedding), "spreads": len(members)}
         for some in (maps, members):
             if some.ndim != 3 or some.shape[1:] != result.embedding.shape or not np.isfinite(some).all():
-                raise ValueError(f"its maps, of shape {some.shape}, are not of its objects")
+                raise ValueError(f"its maps have shape {some.shape}, which does not match its fitted map")
         simulated = arrays.get("simulated")
         if simulated is not None and (
             simulated.ndim != 4 or simulated.shape[2:] != result.embedding.shape or not np.isfinite(simulated).all()
         ):
-            raise ValueError(f"its simulated maps, of shape {simulated.shape}, are not of its objects")
+            raise ValueError(f"its simulated maps have shape {simulated.shape}, which does not match its fitted map")
         if any(arrays[name].shape != (length,) for name, length in lengths.items()):
-            raise ValueError("its parts do not belong together")
+            raise ValueError("its arrays have lengths that do not match each other")
         return cls(
             result,
             maps,

@@ -37,13 +37,13 @@ __all__ = ["Resampled", "probability_on_map", "replicate_refitter", "resample", 
 FEWEST_PEOPLE = 5  # with fewer people, blocks or answers are resampled by default
 FEWEST_MAPS = 2  # smallest number of maps that can be compared
 FOLDS = 4  # folds of the answers, each predicted by maps of the others
-FOLDS_OF_FEW = 10  # folds where answers are few: a map of three quarters of them would be underconfident
+FOLDS_OF_FEW = 10  # folds if answers are few, since a map of only three quarters of them would be underconfident
 FEW = 50  # comparisons per coordinate below which answers count as few
 MAPS_PER_FOLD = 5
 MOST_MEASURED = 20_000  # comparisons of a fold on which probabilities are calibrated
 MOST_FOR_SPREAD = 4_000  # comparisons from which the spread of a map's log odds is estimated
 STUDIES = 4  # simulated studies, to calibrate the probabilities of neighbours
-REPLICATES_OF_STUDY = 25  # at most: four times 25 take as long as the 100 replicates of the study itself
+REPLICATES_OF_STUDY = 25  # at most; 4 x 25 replicates take as long as the usual 100 of the real answers
 MOST_SIMULATED = 200_000  # comparisons: simulated studies of larger data would take too long
 LOG_SLOPES = (-4.0, 2.0)  # search interval for the logarithm of the slope from a map's log odds to the committee's
 LEAST = 1e-12  # lower bound of probabilities before their logarithm is taken
@@ -84,11 +84,10 @@ def resampling_unit(answers: Comparisons, by: str = AUTO) -> str:
     n_people = answers.n_people
     if by == "people" and n_people is None:
         raise ValueError(
-            'by="people" is asked for, but nothing says who gave the answers; pass people= with the comparisons, or '
-            'by="answers"'
+            'by is "people", but nothing says who gave the answers; pass people= with the comparisons, or by="answers"'
         )
     if by == "people" and n_people == 1:
-        raise ValueError('by="people" is asked for, but all answers are of one person; pass by="answers"')
+        raise ValueError('by is "people", but all answers are from one person; pass by="answers"')
     if by == AUTO:
         by = "people" if n_people is not None and n_people >= FEWEST_PEOPLE else AUTO
     return answers.split_unit(by)
@@ -118,8 +117,8 @@ def resample(
     study_rngs = rng.spawn(STUDIES)
     sample = _some(answers, MOST_FOR_SPREAD, fold_rng)
 
-    def one(rng: np.random.Generator, fitted: Fitter) -> tuple[Array, float]:
-        x = fitted(redrawn(rng), rng, result.embedding).embedding
+    def one(rng: np.random.Generator, fit_map: Fitter) -> tuple[Array, float]:
+        x = fit_map(redrawn(rng), rng, result.embedding).embedding
         return x, spread(sample, x, result.loss)
 
     # Replicates come first: after Ctrl-C those completed are kept, while an incomplete committee is of no use.
@@ -190,11 +189,11 @@ def _fold_jobs(
     # In one dimension random starts often end in poor local optima.
     starts = 2 if result.embedding.shape[1] == 1 else 1
 
-    def one(number: int, rng: np.random.Generator, fitted: Fitter) -> tuple[Committee, Array, Array, NDArray[Any]]:
+    def one(number: int, rng: np.random.Generator, fit_map: Fitter) -> tuple[Committee, Array, Array, NDArray[Any]]:
         train, rows = answers.take(part != number), _some_rows(np.flatnonzero(part == number), MOST_MEASURED, rng)
         held_out = answers.take(rows)
         sample = _some(train, MOST_FOR_SPREAD, rng)
-        maps = [fitted(train, rng, starts=starts).embedding for _ in range(MAPS_PER_FOLD)]
+        maps = [fit_map(train, rng, starts=starts).embedding for _ in range(MAPS_PER_FOLD)]
         committee = Committee(np.array(maps), np.array([spread(sample, x, result.loss) for x in maps]))
         weights = np.ones(len(held_out)) if held_out.weights is None else held_out.weights
         return committee, committee.mean_log_odds(held_out, result.loss), weights, group[rows]
@@ -212,16 +211,16 @@ def _study_jobs(
 ) -> list[Callable[[Fitter], Array]]:
     """Return one job per generator, which simulates a study, fits it and makes ``n_maps`` replicates of the fit."""
     probability = probability_on_map(result, answers, committee)
-    # The map of the study itself is the best of several starts, too.
+    # The map of the real answers is the best of several starts, too.
     starts = 4 if result.embedding.shape[1] == 1 else 2
 
-    def one(rng: np.random.Generator, fitted: Fitter) -> Array:
+    def one(rng: np.random.Generator, fit_map: Fitter) -> Array:
         is_reversed = rng.random(len(answers)) >= probability
         rows = np.where(is_reversed[:, np.newaxis], reversed_rows(answers.rows), answers.rows)
         study = answers.replace(rows=frozen(np.ascontiguousarray(rows)))
-        x = fitted(study, rng, starts=starts).embedding
+        x = fit_map(study, rng, starts=starts).embedding
         return np.array([
-            fitted(_resampled(study, by, rng, x.size), rng, x).embedding for _ in range(n_maps)
+            fit_map(_resampled(study, by, rng, x.size), rng, x).embedding for _ in range(n_maps)
         ])  # fmt: skip
 
     return [functools.partial(one, rng) for rng in rngs]

@@ -48,7 +48,7 @@ class Accuracy(NamedTuple):
 
 
 def accuracies(store: Store, kind: str) -> list[Accuracy]:
-    """Return the accuracy over time, each computed from at most ``WINDOW`` of the latest random answers.
+    """Return the accuracy at several times, each computed from at most ``WINDOW`` of the latest random answers.
 
     Each random answer is compared with the map in use when its question was drawn, which cannot have been fitted to it.
     """
@@ -135,16 +135,16 @@ def enough(accuracies: list[Accuracy], answers: int, objects: int) -> str:
     if not accuracies or accuracies[-1].high - accuracies[-1].low > 2 * _WIDE:
         return "Too few random questions have been answered to measure the accuracy. Keep collecting answers."
     now = accuracies[-1]
-    interval = f"{percent(now.low, 0)} to {percent(now.high, 0)}"
+    interval = f"95 % interval {percent(now.low, 0)} to {percent(now.high, 0)}"
     sentence = f"The map predicts {percent(now.accuracy, 0)} of new random answers ({interval})"
     before = [one for one in accuracies if one.answers <= now.answers * 2 / 3]
     if not before:
         return f"{sentence}. Keep collecting answers until the accuracy no longer rises."
     rise = now.accuracy - before[-1].accuracy
     if rise > _RISE:
-        more = f"{percentage_points(rise, 0)} points more than at {before[-1].answers:,} answers"
+        more = f"{percentage_points(rise, 0)} percentage points more than at {before[-1].answers:,} answers"
         return f"{sentence}, {more}. The accuracy is still rising: keep collecting answers."
     return (
-        f"{sentence}, about as many as at {before[-1].answers:,} answers. More answers would change little: "
+        f"{sentence}, no clear increase since {before[-1].answers:,} answers. More answers would change little: "
         "the study has enough, or nearly enough, answers."
     )

@@ -176,7 +176,10 @@ def _repeats(store: Store, study: Study) -> dict[int, tuple[int, int]]:
 
 
 def _agreements(store: Store, study: Study) -> dict[int, tuple[int, int]]:
-    """Return, for each participant, how many shared answers agree with most others, out of how many compared."""
+    """Return, for each participant, the numbers of shared questions answered like most others and compared at all.
+
+    Questions without a unique most frequent answer of the other participants are not compared.
+    """
     picks: defaultdict[str, list[tuple[int, int]]] = defaultdict(list)
     rows = store.rows("SELECT * FROM questions JOIN answers ON question = id WHERE kind = 'shared' AND said = 'choice'")
     for row in rows:
@@ -188,7 +191,7 @@ def _agreements(store: Store, study: Study) -> dict[int, tuple[int, int]]:
             others = votes.copy()
             others[pick] -= 1
             (most, number), *rest = others.most_common()
-            if number > 0 and not (rest and rest[0][1] == number):  # the others have a majority
+            if number > 0 and not (rest and rest[0][1] == number):  # the others have a unique most frequent answer
                 same, total = counts[participant]
                 counts[participant] = (same + (pick == most), total + 1)
     return counts
