@@ -64,7 +64,7 @@ def _number_or_none(text: str) -> float | None:
     return None if text == "none" else float(text)
 
 
-def _share_or_file(text: str) -> float | Path | None:
+def _fraction_or_file(text: str) -> float | Path | None:
     try:
         return _number_or_none(text)
     except ValueError:
@@ -187,9 +187,9 @@ class Settings:
     validation: float | Literal["given"] | None = _setting(
         None,
         "--validation",
-        metavar="SHARE|FILE",
-        parse=_share_or_file,
-        help="Stop early, by the error on a withheld fraction of the answers (as in 0.1) or on the answers in a file.",
+        metavar="FRACTION|FILE",
+        parse=_fraction_or_file,
+        help="Stop early, by the error on a held-out fraction of the answers (as in 0.1) or on the answers in a file.",
     )
     by: str = _setting(
         "auto",
@@ -203,7 +203,7 @@ class Settings:
     tolerance: float | None = _setting(
         1e-3,
         "--tolerance",
-        metavar="SHARE|none",
+        metavar="FRACTION|none",
         parse=_number_or_none,
         sklearn_name="tol",
         help="Stop when --window epochs lower the objective by less than this fraction of its total decrease.",
@@ -235,7 +235,7 @@ class Settings:
         "cpu",
         "--device",
         metavar="cpu|cuda|auto",
-        help="Where to compute: cpu; cuda, a GPU (needs the extra torch); auto: a GPU if available and faster.",
+        help="cpu; cuda: a GPU (needs the extra torch); auto: a GPU if available and faster.",
     )
 
     def __post_init__(self) -> None:
@@ -300,7 +300,7 @@ class Settings:
         return self.validation is not None
 
     @property
-    def held_out_share(self) -> float | None:
+    def validation_fraction(self) -> float | None:
         """The fraction of the answers in the validation set; None without one, or if it was passed as comparisons."""
         return self.validation if isinstance(self.validation, float) else None
 
@@ -408,7 +408,7 @@ class Settings:
 
     @classmethod
     def from_data(cls, data: Mapping[str, Any]) -> Self:
-        """Return settings from the data of :meth:`to_data`; a user's own class is represented by an ``Own``."""
+        """Return settings from the data of :meth:`to_data`; a user's own class becomes a ``UserDefined``."""
         from closerthan import solvers
 
         classes = {name: kind for name in solvers.__all__ if isinstance(kind := getattr(solvers, name), type)}

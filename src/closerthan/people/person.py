@@ -232,7 +232,7 @@ def check_people(answers: Comparisons, purpose: str) -> None:
             'a file, name its column: columns={"participant": ...}'
         )
     if (answers.n_people or 0) < 2:
-        raise ValueError(f"all answers are of one person; {purpose} takes at least two")
+        raise ValueError(f"all answers are from one person; {purpose} takes at least two")
 
 
 def failed_checks(n_checks: int, n_passed: int) -> bool:

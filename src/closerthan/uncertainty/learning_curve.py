@@ -404,7 +404,7 @@ def learning_curve(
     if n_groups < 2 * FEWEST:
         units, single = "different sets of objects", "all answers are about the same objects"
         if by == "people":
-            units, single = "people", "all answers are of one person"
+            units, single = "people", "all answers are from one person"
         elif by == "blocks":
             units, single = "blocks", "all answers are from one block"
         reason = single if n_groups == 1 else f"there are {n_groups} {units}"

@@ -88,7 +88,7 @@ def resampling_unit(answers: Comparisons, by: str = AUTO) -> str:
             'by="answers"'
         )
     if by == "people" and n_people == 1:
-        raise ValueError('by="people" is asked for, but all answers are of one person; pass by="answers"')
+        raise ValueError('by="people" is asked for, but all answers are from one person; pass by="answers"')
     if by == AUTO:
         by = "people" if n_people is not None and n_people >= FEWEST_PEOPLE else AUTO
     return answers.split_unit(by)
