@@ -206,12 +206,31 @@ def checked(function: Function) -> Function:
     wrapped = functools.wraps(function)(same_module)
     options = _unpacked_options(function)
     if options is not None:
-        signature = inspect.signature(function)
-        listed = [one for one in signature.parameters.values() if one.kind is not one.VAR_KEYWORD]
-        for name, hint in options.__annotations__.items():
-            listed.append(inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=..., annotation=hint))
-        wrapped.__signature__ = signature.replace(parameters=listed)  # type: ignore[attr-defined]
+        wrapped.__signature__ = signature_with_options(function, options)  # type: ignore[attr-defined]
     return wrapped  # type: ignore[return-value]
+
+
+def signature_with_options(
+    function: Callable[..., Any], options: type, default: Callable[[str], Any] = lambda _: ...
+) -> inspect.Signature:
+    """Return a signature that lists each option of a TypedDict that a function unpacks, for ``help()`` and editors.
+
+    Parameters
+    ----------
+    function
+        A function with keyword arguments ``**options: Unpack[TypedDict]``.
+    options
+        The TypedDict.
+    default
+        Returns the default of an option.
+    """
+    signature = inspect.signature(function)
+    own = [one for one in signature.parameters.values() if one.kind is not one.VAR_KEYWORD]
+    unpacked = [
+        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default(name), annotation=hint)
+        for name, hint in options.__annotations__.items()
+    ]
+    return signature.replace(parameters=[*own, *unpacked])
 
 
 def _unpacked_options(function: Callable[..., Any]) -> Any:

@@ -5,7 +5,6 @@ imports this module, so it must not import anything slow.
 """
 
 import dataclasses
-import inspect
 import math
 import time
 from collections.abc import Callable, Mapping
@@ -13,7 +12,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self, TypedDict, TypeVar
 
-from closerthan.checks import ParameterError, check_keywords, number, whole
+from closerthan.checks import ParameterError, check_keywords, number, signature_with_options, whole
 from closerthan.losses import LOSSES, Loss, loss_named
 from closerthan.registry import UserDefined, as_data, from_data, name_of, parameters
 
@@ -432,7 +431,7 @@ class Settings:
 
 
 def lists_options(options: type) -> Callable[[Function], Function]:
-    """Return a decorator that makes ``help()`` and editors list each option of a TypedDict that a function unpacks.
+    """Return a decorator that makes ``help()`` and editors list the options of a fit, with their defaults.
 
     Examples
     --------
@@ -444,13 +443,7 @@ def lists_options(options: type) -> Callable[[Function], Function]:
     """
 
     def decorated(function: Function) -> Function:
-        signature = inspect.signature(function)
-        own = [one for one in signature.parameters.values() if one.kind is not one.VAR_KEYWORD]
-        unpacked = [
-            inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=_default(name), annotation=annotation)
-            for name, annotation in options.__annotations__.items()
-        ]
-        function.__signature__ = signature.replace(parameters=[*own, *unpacked])  # type: ignore[attr-defined]
+        function.__signature__ = signature_with_options(function, options, _default)  # type: ignore[attr-defined]
         return function
 
     return decorated
