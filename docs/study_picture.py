@@ -101,11 +101,11 @@ def main() -> None:
         height = 700
         pages = [page.resize((page.width * height // page.height, height), Image.Resampling.LANCZOS) for page in pages]
         both = Image.new("RGB", (sum(page.width for page in pages) + 30, height + 2), "white")
-        left = 0
+        x = 0
         for page in pages:
-            both.paste("#b9bec7", (left, 0, left + page.width + 2, height + 2))
-            both.paste(page, (left + 1, 1))
-            left += page.width + 28
+            both.paste("#b9bec7", (x, 0, x + page.width + 2, height + 2))
+            both.paste(page, (x + 1, 1))
+            x += page.width + 28
         both.quantize(256).save(ROOT / "docs" / "images" / "collect.png", optimize=True)
 
 

@@ -1,4 +1,4 @@
-"""``python -m closerthan``, and what ``torchrun -m closerthan`` starts: the command line."""
+"""The command line, for ``python -m closerthan`` and ``torchrun -m closerthan``."""
 
 from closerthan.cli import main
 

@@ -19,7 +19,7 @@ __all__ = ["ParameterError", "check_keywords", "checked", "distinct", "number", 
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
-_PLACE = re.compile(r"\{(\w+)((?:=[^}]*)?)\}")  # of a parameter in the text of an error
+_PLACE = re.compile(r"\{(\w+)((?:=[^}]*)?)\}")  # placeholder of a parameter in the text of an error
 
 
 class ParameterError(ValueError):
@@ -63,7 +63,7 @@ class ParameterError(ValueError):
         return self.in_terms_of(lambda name: name)
 
     def in_terms_of(self, name: Callable[[str], str], equals: str = "=") -> str:
-        """Return the message, with the name that a function gives each parameter, and what comes before a value."""
+        """Return the message with parameters as ``name`` calls them; ``equals`` comes before the value of one."""
         problem = self.problem or f"is {_text(self.value)}"
         way_out = _PLACE.sub(lambda place: name(place[1]) + place[2].replace("=", equals, 1), self.way_out)
         return "; ".join(part for part in (f"{name(self.parameter)} {problem}", self.rule, way_out) if part)
@@ -84,7 +84,7 @@ def _text(value: object) -> str:
 
 
 def whole(name: str, number: Any, least: int = 1) -> int:
-    """Return a whole number; raise an error if it is none, or less than ``least``.
+    """Return the number as an int; raise an error if it is not whole, or less than ``least``.
 
     Examples
     --------
@@ -105,7 +105,7 @@ def whole(name: str, number: Any, least: int = 1) -> int:
 
 
 def number(name: str, value: Any, allowed: Callable[[float], bool], rule: str) -> float:
-    """Return a number; raise an error if it is none, or not allowed.
+    """Return the value as a float; raise an error if it is not a number, or not allowed.
 
     Examples
     --------
@@ -201,17 +201,36 @@ def checked(function: Function) -> Function:
         check(args, kwargs)
         return function(*args, **kwargs)
 
-    # With the globals of the function's own module: doctest skips functions that seem to come from elsewhere.
+    # The wrapper gets the globals of the function's own module, since doctest skips functions from other modules.
     same_module = types.FunctionType(call.__code__, inspect.unwrap(function).__globals__, None, None, call.__closure__)
     wrapped = functools.wraps(function)(same_module)
     options = _unpacked_options(function)
     if options is not None:
-        signature = inspect.signature(function)
-        listed = [one for one in signature.parameters.values() if one.kind is not one.VAR_KEYWORD]
-        for name, hint in options.__annotations__.items():
-            listed.append(inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=..., annotation=hint))
-        wrapped.__signature__ = signature.replace(parameters=listed)  # type: ignore[attr-defined]
+        wrapped.__signature__ = signature_with_options(function, options)  # type: ignore[attr-defined]
     return wrapped  # type: ignore[return-value]
+
+
+def signature_with_options(
+    function: Callable[..., Any], options: type, default: Callable[[str], Any] = lambda _: ...
+) -> inspect.Signature:
+    """Return a signature that lists each option of a TypedDict that a function unpacks, for ``help()`` and editors.
+
+    Parameters
+    ----------
+    function
+        A function with keyword arguments ``**options: Unpack[TypedDict]``.
+    options
+        The TypedDict.
+    default
+        Returns the default of an option.
+    """
+    signature = inspect.signature(function)
+    own = [one for one in signature.parameters.values() if one.kind is not one.VAR_KEYWORD]
+    unpacked = [
+        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default(name), annotation=hint)
+        for name, hint in options.__annotations__.items()
+    ]
+    return signature.replace(parameters=[*own, *unpacked])
 
 
 def _unpacked_options(function: Callable[..., Any]) -> Any:

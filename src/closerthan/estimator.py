@@ -251,7 +251,7 @@ class OrdinalEmbedding(BaseEstimator):  # type: ignore[misc]
         >>> model.decision_function([[0, 1, 2], [0, 2, 1]]) > 0
         array([ True, False])
         """
-        return margins(self._known(X), self.embedding_)
+        return margins(self._comparisons_on_map(X), self.embedding_)
 
     def predict(self, X: Any) -> NDArray[np.int64]:
         """Return +1 for rows that hold on the map as written, and -1 for the others.
@@ -277,8 +277,7 @@ class OrdinalEmbedding(BaseEstimator):  # type: ignore[misc]
         >>> model.classes_, bool(model.predict_proba([[0, 1, 2]])[0, 1] > 0.5)
         (array([-1,  1]), True)
         """
-        known = self._known(X)
-        holds = self.result_.probability(known)
+        holds = self.result_.probability(self._comparisons_on_map(X))
         return np.column_stack([1 - holds, holds])
 
     def score(self, X: Any, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None) -> float:
@@ -292,8 +291,8 @@ class OrdinalEmbedding(BaseEstimator):  # type: ignore[misc]
         >>> model.score([[0, 1, 2], [0, 2, 1]], [1, -1])
         1.0
         """
-        known = self._known(X, y, weights=sample_weight, ties=self.ties, self_pairs=self.self_pairs)
-        return 1.0 - triplet_error(known, self.embedding_)
+        comparisons = self._comparisons_on_map(X, y, weights=sample_weight, ties=self.ties, self_pairs=self.self_pairs)
+        return 1.0 - triplet_error(comparisons, self.embedding_)
 
     def _repr_html_(self) -> str:
         """Return the parameters, as scikit-learn shows them, and the result if there is one, for a notebook."""
@@ -330,7 +329,9 @@ class OrdinalEmbedding(BaseEstimator):  # type: ignore[misc]
             self_pairs=self.self_pairs,
         )
 
-    def _known(self, X: Any, y: ArrayLike | None = None, weights: ArrayLike | None = None, **drops: Any) -> Comparisons:
+    def _comparisons_on_map(
+        self, X: Any, y: ArrayLike | None = None, weights: ArrayLike | None = None, **drops: Any
+    ) -> Comparisons:
         """Return comparisons of objects that are on the map; raise an error if there are others."""
         check_is_fitted(self)
         if isinstance(X, Comparisons):
@@ -373,10 +374,10 @@ class OrdinalEmbedding(BaseEstimator):  # type: ignore[misc]
 
 def _other_names(names: tuple[str, ...], fitted: tuple[str, ...] | None) -> str:
     if fitted is None:
-        return f"the Comparisons have names like {names[0]!r}, but fit saw numbers; make them without names"
-    strange = [repr(name) for name in names if name not in set(fitted)]
-    few = f" ({', '.join(strange[:3])}{', ...' * (len(strange) > 3)})" if strange else ""
-    return f"the Comparisons have other names{few} than the objects of fit; make them with names=names_"
+        return f"the Comparisons have names like {names[0]!r}, but fit saw numbers; create them without names"
+    unknown = [repr(name) for name in names if name not in set(fitted)]
+    few = f" ({', '.join(unknown[:3])}{', ...' * (len(unknown) > 3)})" if unknown else ""
+    return f"the Comparisons have other names{few} than the objects of fit; create them with names=names_"
 
 
 def _listed(rows: Sequence[Any]) -> NDArray[Any]:

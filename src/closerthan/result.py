@@ -338,7 +338,7 @@ class Result:
         """Raise an error unless all parts are consistent."""
         shape, kind = self.embedding.shape, self.embedding.dtype
         if kind != np.float64 or len(shape) != 2 or not np.isfinite(self.embedding).all():
-            raise ValueError(f"its map, {kind} of shape {shape}, is no map")
+            raise ValueError(f"its map, {kind} of shape {shape}, is not a map")
         if self.settings is not None and shape[1] != self.settings.n_dims:
             raise ValueError(f"its map has {shape[1]} dimensions, its settings have {self.settings.n_dims}")
         texts = (self.stopped_by, *(self.names or ()), *(start.stopped_by for start in self.starts))

@@ -5,7 +5,6 @@ imports this module, so it must not import anything slow.
 """
 
 import dataclasses
-import inspect
 import math
 import time
 from collections.abc import Callable, Mapping
@@ -13,7 +12,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self, TypedDict, TypeVar
 
-from closerthan.checks import ParameterError, check_keywords, number, whole
+from closerthan.checks import ParameterError, check_keywords, number, signature_with_options, whole
 from closerthan.losses import LOSSES, Loss, loss_named
 from closerthan.registry import UserDefined, as_data, from_data, name_of, parameters
 
@@ -64,7 +63,7 @@ def _number_or_none(text: str) -> float | None:
     return None if text == "none" else float(text)
 
 
-def _share_or_file(text: str) -> float | Path | None:
+def _fraction_or_file(text: str) -> float | Path | None:
     try:
         return _number_or_none(text)
     except ValueError:
@@ -187,9 +186,9 @@ class Settings:
     validation: float | Literal["given"] | None = _setting(
         None,
         "--validation",
-        metavar="SHARE|FILE",
-        parse=_share_or_file,
-        help="Stop early, by the error on a withheld fraction of the answers (as in 0.1) or on the answers in a file.",
+        metavar="FRACTION|FILE",
+        parse=_fraction_or_file,
+        help="Stop early, by the error on a held-out fraction of the answers (as in 0.1) or on the answers in a file.",
     )
     by: str = _setting(
         "auto",
@@ -203,7 +202,7 @@ class Settings:
     tolerance: float | None = _setting(
         1e-3,
         "--tolerance",
-        metavar="SHARE|none",
+        metavar="FRACTION|none",
         parse=_number_or_none,
         sklearn_name="tol",
         help="Stop when --window epochs lower the objective by less than this fraction of its total decrease.",
@@ -235,7 +234,7 @@ class Settings:
         "cpu",
         "--device",
         metavar="cpu|cuda|auto",
-        help="Where to compute: cpu; cuda, a GPU (needs the extra torch); auto: a GPU if available and faster.",
+        help="cpu; cuda: a GPU (needs the extra torch); auto: a GPU if available and faster.",
     )
 
     def __post_init__(self) -> None:
@@ -300,7 +299,7 @@ class Settings:
         return self.validation is not None
 
     @property
-    def held_out_share(self) -> float | None:
+    def validation_fraction(self) -> float | None:
         """The fraction of the answers in the validation set; None without one, or if it was passed as comparisons."""
         return self.validation if isinstance(self.validation, float) else None
 
@@ -408,7 +407,7 @@ class Settings:
 
     @classmethod
     def from_data(cls, data: Mapping[str, Any]) -> Self:
-        """Return settings from the data of :meth:`to_data`; a user's own class is represented by an ``Own``."""
+        """Return settings from the data of :meth:`to_data`; a user's own class becomes a ``UserDefined``."""
         from closerthan import solvers
 
         classes = {name: kind for name in solvers.__all__ if isinstance(kind := getattr(solvers, name), type)}
@@ -432,7 +431,7 @@ class Settings:
 
 
 def lists_options(options: type) -> Callable[[Function], Function]:
-    """Return a decorator that makes ``help()`` and editors list each option of a TypedDict that a function unpacks.
+    """Return a decorator that makes ``help()`` and editors list the options of a fit, with their defaults.
 
     Examples
     --------
@@ -444,13 +443,7 @@ def lists_options(options: type) -> Callable[[Function], Function]:
     """
 
     def decorated(function: Function) -> Function:
-        signature = inspect.signature(function)
-        own = [one for one in signature.parameters.values() if one.kind is not one.VAR_KEYWORD]
-        unpacked = [
-            inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=_default(name), annotation=annotation)
-            for name, annotation in options.__annotations__.items()
-        ]
-        function.__signature__ = signature.replace(parameters=[*own, *unpacked])  # type: ignore[attr-defined]
+        function.__signature__ = signature_with_options(function, options, _default)  # type: ignore[attr-defined]
         return function
 
     return decorated

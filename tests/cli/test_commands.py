@@ -135,7 +135,7 @@ class TestFit:
         for line in ("Objects", "Comparisons", "Training error", "Held-out error", "Chance level", "Stopped"):
             assert re.search(rf"^{line}", shown, re.MULTILINE)
         assert re.search(r"^Held-out error +\d+\.\d % \(95 % interval \d+\.\d % to \d+\.\d %\)", shown, re.MULTILINE)
-        assert "What to try next" not in shown
+        assert "Suggestions" not in shown
         assert max(map(len, shown.split("\n"))) <= 80
 
     def test_measures_the_held_out_error_by_a_second_fit(self, simulated):
@@ -151,7 +151,7 @@ class TestFit:
         rows = np.array([rng.permutation(12)[:3] for _ in range(400)])
         ct.files.write_comparisons(ct.Comparisons.from_triplets(rows), "noise.csv")
         shown = closerthan("fit", "noise.csv", "--no-report").stdout
-        assert "What to try next" in shown
+        assert "Suggestions" in shown
         assert "no better than guessing" in shown
 
     @pytest.mark.slow
@@ -455,7 +455,7 @@ class TestDims:
         done = closerthan(command, "three.csv", "--by", "people", "--epochs", 1, "--repeats", 1, *few)
         assert "over 3 people, each held out whole: 3 folds" in " ".join(done.stdout.split())
         (empty_folder / "one.csv").write_text("anchor,near,far,participant\n" + "a,b,c,ann\nb,a,c,ann\n")
-        assert "all answers are of one person" in said(command, "one.csv", "--by", "people")
+        assert "all answers are from one person" in said(command, "one.csv", "--by", "people")
 
 
 class TestDimsAuto:
@@ -646,7 +646,7 @@ class TestErrors:
         assert "tolerance is 'low'" in said("fit", cities, "--tolerance", "low")
         assert "expected ROLE=COLUMN" in said("fit", cities, "--column", "anchor")
         assert "--resume needs a checkpoint" in said("fit", cities, "--resume")
-        assert "here it must be a share" in said("dims", cities, "--validation", cities)
+        assert "here it must be a fraction" in said("dims", cities, "--validation", cities)
         assert "a map can be read from" in said("evaluate", __file__, cities)
 
     def test_of_usage_are_one_sentence_too(self, cities):
@@ -698,8 +698,8 @@ class TestFolders:
         (empty_folder / "in").mkdir()
         monkeypatch.chdir(empty_folder / "in")
         monkeypatch.setattr("closerthan.files.read_answers", lambda *_, **__: pytest.fail("too late"))
-        assert ". is the folder that you are in" in said("fit", f"../{cities}", "--out", ".")
-        assert "the folder that you are in, or holds it" in said("fit", f"../{cities}", "--out", empty_folder / "in")
+        assert ". is the current folder" in said("fit", f"../{cities}", "--out", ".")
+        assert "is the current folder or contains it" in said("fit", f"../{cities}", "--out", empty_folder / "in")
 
     @pytest.mark.slow
     def test_behind_a_link_are_written_and_the_link_stays(self, cities, empty_folder):

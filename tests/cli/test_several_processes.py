@@ -103,7 +103,7 @@ class TestKilled:
 
         code, _, errors = fit_here(folder, *LONG, "--checkpoint", "state", "--resume")
         assert code == 0
-        assert "going on from state" in errors
+        assert "resuming from state" in errors
         assert sorted(path.name for path in folder.iterdir()) == ["answers-map", "answers.csv"]
 
         alone = ct.embed(ct.read_comparisons(folder / "answers.csv"), loss="ste", seed=0, epochs=25, tolerance=None)
@@ -132,7 +132,7 @@ class TestKilled:
         ct.embed(answers, loss="ste", seed=0, epochs=25, tolerance=None, checkpoint=folder / "state")
         code, _, errors = fit_here(folder, *LONG, "--checkpoint", "state", "--resume", "--seed", 1)
         assert code == 2
-        assert "the checkpoint state is of another fit (seed was 0 and is 1)" in errors
+        assert "the checkpoint state belongs to another fit (seed was 0 and is 1)" in errors
         code, _, errors = fit_here(folder, *LONG, "--checkpoint", "state")
         assert code == 2
         assert "exists; resume from it" in errors
@@ -162,7 +162,7 @@ class TestInterrupted:
         options = (*LONG, "--checkpoint", "state")
         code, _, errors = fit(folder, *options, before=AT_EPOCH.format(epoch=9, signal="SIGINT"))
         assert code == 130
-        assert "--resume --force goes on from it" in errors
+        assert "--resume --force continues from it" in errors
         assert fit_here(folder, *options, "--resume", "--force")[0] == 0
         alone = ct.embed(ct.read_comparisons(folder / "answers.csv"), loss="ste", seed=0, epochs=25, tolerance=None)
         assert np.array_equal(ct.files.read_map(folder / "answers-map" / "map.csv")[0], alone.embedding)

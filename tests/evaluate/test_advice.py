@@ -19,7 +19,7 @@ def test_a_missing_dimension_is_worth_a_test_and_the_time_is_said(held_out):
     answers = ct.datasets.simulated(points, 3_000, noise="ste", seed=0)
     assert says_dimensions(answers, 1, held_out)
     [line] = [line for line in ct.advice(ct.embed(answers, 1, loss="soe", seed=0), answers) if "dimension" in line]
-    assert "cross-validation tells, in about " in line
+    assert "cross-validation decides, in about " in line
     assert "second" in line
 
 

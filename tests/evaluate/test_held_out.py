@@ -63,7 +63,7 @@ def test_by_people_every_person_is_held_out_once(study):
 
 def test_by_people_there_are_no_more_fits_than_people():
     assert ct.held_out_error(people_who_differ(3, 60, seed=0), by="people", **SETTINGS).n_fits == 3
-    with pytest.raises(ValueError, match="all answers are of one person"):
+    with pytest.raises(ValueError, match="all answers are from one person"):
         ct.held_out_error(people_who_differ(1, 60, seed=0), by="people", **SETTINGS)
 
 

@@ -95,7 +95,7 @@ class TestHoldingOut:
         answers = chained(1, 1, 0)
         with pytest.raises(ValueError, match="are from one block"):
             answers.split(0.5, np.random.default_rng(0))
-        with pytest.warns(UserWarning, match="all answers are of one block"):
+        with pytest.warns(UserWarning, match="all answers are from one block"):
             ct.embed(answers, seed=0, epochs=3)
 
     def test_scikit_learn_folds_keep_blocks_whole(self):

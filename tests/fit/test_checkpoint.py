@@ -178,7 +178,7 @@ class TestRefused:
         ],
     )
     def test_other_settings(self, changed, message, path, problem):
-        with pytest.raises(ValueError, match=f"is of another fit .*{message}"):
+        with pytest.raises(ValueError, match=f"belongs to another fit .*{message}"):
             embed(problem.train, checkpoint=path, resume=True, **{"seed": 0, "epochs": 3, **changed})
 
     def test_other_data(self, path, problem):
@@ -240,7 +240,7 @@ class TestDamaged:
         own = contents(tmp_path / "state")
         about = json.loads(str(own["about"])) | {"starts": json.loads(str(of_another["about"]))["starts"]}
         with_arrays(tmp_path / "state", of_another | {"about": np.array(json.dumps(about))})
-        with pytest.raises(ValueError, match="damaged: it has a state of a solver that has none"):
+        with pytest.raises(ValueError, match="damaged: it contains a solver state, but the solver has none"):
             embed(problem.train, **asked, solver="lbfgs", resume=True)
 
     @pytest.mark.parametrize("size", [0, 1, 100, 500])
@@ -276,7 +276,7 @@ class TestTheChoiceOfALoss:
     def test_of_another_fit_is_refused(self, problem, tmp_path):
         asked = {"loss": "auto", "epochs": 2, "checkpoint": tmp_path / "state"}
         embed(problem.train, **asked, seed=0)
-        with pytest.raises(ValueError, match=r"is of another fit \(seed was 0 and is 1"):
+        with pytest.raises(ValueError, match=r"belongs to another fit \(seed was 0 and is 1"):
             embed(problem.train, **asked, seed=1, resume=True)
 
 

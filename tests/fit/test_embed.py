@@ -372,7 +372,7 @@ def test_a_long_compilation_is_announced_once_and_a_short_one_is_not(capsys):
         with compile_notice(True, after=after):
             began.wait(seconds)
         said = capsys.readouterr().err
-        assert ("compiling, once" in said) == (seconds > 0)
+        assert ("compiling (once only)" in said) == (seconds > 0)
 
 
 def test_a_validation_set_of_names_is_numbered_as_the_comparisons_are():

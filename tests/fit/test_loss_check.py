@@ -93,11 +93,11 @@ def test_good_losses_pass(loss):
 @pytest.mark.parametrize(
     ("loss", "sentence"),
     [
-        (ForgottenScale(scale=2.0), "ForgottenScale: at near = .* the slope by near is .*, but the value changes by"),
-        (WrongSign(), "the slope by far is .*, but the value changes by -"),
-        (OfDistances(), "the slope by near is 1, but the value changes by"),
+        (ForgottenScale(scale=2.0), "ForgottenScale: at near = .* the slope in near is .*, but the value changes by"),
+        (WrongSign(), "the slope in far is .*, but the value changes by -"),
+        (OfDistances(), "the slope in near is 1, but the value changes by"),
         (Reversed(), "the value falls as near grows; it must be large where the near pair is farther apart"),
-        (Overflowing(), r"slopes\(0, 10000\) is not a finite number; .* bound what is too large"),
+        (Overflowing(), r"slopes\(0, 10000\) is not a finite number; .* limit large values"),
         (NoPlaceAtZero(), r"value\(0, 0\) is not a finite number; squared distances can be 0"),
     ],
     ids=lambda one: type(one).__name__ if isinstance(one, ct.Loss) else "",

@@ -354,7 +354,7 @@ def test_one_person_who_cannot_be_held_out_is_told_of_it(problem):
     rows = problem.train.rows
     make = ct.Comparisons.from_triplets if rows.shape[1] == 3 else ct.Comparisons.from_quadruplets
     answers = make(rows, people=["ann"] * len(rows))
-    with pytest.warns(UserWarning, match='all answers are of one person.* the loss is "ste"'):
+    with pytest.warns(UserWarning, match='all answers are from one person.* the loss is "ste"'):
         assert not ct.embed(answers, by="people", seed=0, epochs=1).candidates
 
 

@@ -325,7 +325,8 @@ def test_a_fit_writes_groups_into_its_folder_and_its_report(blobs, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("given", "message"), [("many", "it can be a number from 2 on, or auto"), ("1", "from 2 on"), ("99", "21 objects")]
+    ("given", "message"),
+    [("many", "it must be a whole number of at least 2, or auto"), ("1", "at least 2"), ("99", "21 objects")],
 )
 def test_a_number_of_groups_that_cannot_be_is_refused_before_the_fit(blobs, tmp_path, given, message):
     ct.files.write_comparisons(ct.datasets.simulated(blobs[1], 300, seed=0), tmp_path / "answers.csv")

@@ -37,7 +37,7 @@ class FitJob:
     recipe
         How to repeat the fit.
     request
-        What to find out about how far the map can be trusted; None for nothing.
+        Which analyses of the map's reliability to run; None for none.
     orient
         Rotates and reflects the map, such as to turn north up.
     """
@@ -54,7 +54,7 @@ def fit_and_write(job: FitJob, folder: Path, judging: Judging, writing: Writing,
     """Fit a map, write everything to a folder, and print the result."""
     from closerthan.cli.output import Fitted, write_folder
     from closerthan.cli.screen import end_with_files, option, print_facts, print_wrapped
-    from closerthan.evaluate.advice import found_advice
+    from closerthan.evaluate.advice import suggestions
     from closerthan.evaluate.facts import Fact, facts, unit_within
     from closerthan.evaluate.held_out import HeldOutError
     from closerthan.fit.ctrl_c import CtrlC
@@ -66,7 +66,7 @@ def fit_and_write(job: FitJob, folder: Path, judging: Judging, writing: Writing,
     budget = fitting.settings.budget()
     people = None if job.request is None else job.request.assessment
     answers = people.weighted if people is not None and people.is_weighted else job.answers
-    with CtrlC(insistent=False) as ctrl_c:  # once there is a map, Ctrl-C only shortens what follows
+    with CtrlC(insistent=False) as ctrl_c:  # once there is a map, Ctrl-C only shortens the analyses
         result = embed(
             answers,
             settings=fitting.settings,
@@ -114,9 +114,9 @@ def fit_and_write(job: FitJob, folder: Path, judging: Judging, writing: Writing,
         if running.checkpoint is not None and not interrupted:
             running.checkpoint.unlink(missing_ok=True)  # it is no longer needed
     print_facts(lines)
-    hints = [] if interrupted else found_advice(result, answers, measured, dims_were_tested=origin.dims is not None)
+    hints = [] if interrupted else suggestions(result, answers, measured, dims_were_tested=origin.dims is not None)
     if hints:
-        typer.echo("\nWhat to try next")
+        typer.echo("\nSuggestions")
     for hint in hints:
         commands = job.recipe.commands
         line = hint.in_terms_of(lambda name, value: option(name) + ("" if value is None else f" {value}"), commands)
@@ -125,7 +125,7 @@ def fit_and_write(job: FitJob, folder: Path, judging: Judging, writing: Writing,
 
 
 def _findings(job: FitJob, result: "Result", answers: "Comparisons", budget: Budget, *, progress: bool) -> "Findings":
-    """Find out how far the map can be trusted, in the time that is left."""
+    """Analyse the reliability of the map, in the time that is left."""
     from closerthan.report.findings import Findings, FindingsRequest
 
     fitting = job.fitting.for_parts(budget)
@@ -156,7 +156,7 @@ def _second_fit(
     if first.stopped_by == "time_limit" or budget.is_over:
         return not_measured("the time limit left no time for a second fit")
     if not answers.has_several_groups(settings.by):
-        return not_measured(f"there are too few {answers.split_unit(settings.by)} to keep some aside")
+        return not_measured(f"there are too few {answers.split_unit(settings.by)} to hold some out")
     settings = settings.within(budget)
     if settings.by == "people" and first.candidates:  # several fits: the loss is chosen once
         settings = settings.replace(loss=first.candidates[0].loss)

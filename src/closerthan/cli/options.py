@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 
 READING = "Reading the file"
 FITTING = "The fit"
-BELIEVING = "What can be believed"
-WRITING = "What is written"
-RUNNING = "While it runs"
+RELIABILITY = "Reliability of the map"
+WRITING = "Output"
+RUNNING = "Running"
 SEED = 0  # a command is repeatable unless another seed is passed
 
 Group = Callable[..., Any]
@@ -38,9 +38,9 @@ FigureFormat = Annotated[
 def with_options(common: Sequence[str] = (), **groups: Group) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Return a decorator that adds the options of groups to a command.
 
-    A group is a function (or a dataclass) whose parameters are the options; the command receives what it returns under
-    the group's name, and the help lists its options in the place of that parameter. The options whose parameters are in
-    ``common`` come first in the help, in a panel of their own.
+    A group is a function (or a dataclass) whose parameters are the options; the command receives its return value
+    under the group's name, and the help lists its options in place of that parameter. The options whose parameters are
+    in ``common`` come first in the help, in a separate panel.
     """
 
     def extended(command: Callable[..., None]) -> Callable[..., None]:
@@ -142,7 +142,7 @@ class _ReadingOptions:
         typer.Option(
             metavar="ROLE=COLUMN",
             rich_help_panel=READING,
-            help="Which column is which, as in anchor=probe or near=1 (counted from 0); weight= for none. Repeatable.",
+            help="The role of a column, as in anchor=probe or near=1 (counted from 0); weight= for none. Repeatable.",
         ),
     ] = None
     numbering: Annotated[
@@ -185,7 +185,7 @@ class _ReadingOptions:
     catch: Annotated[
         str,
         typer.Option(
-            metavar="drop|keep", rich_help_panel=READING, help="Catch trials, where a column marks them: leave out?"
+            metavar="drop|keep", rich_help_panel=READING, help="Drop or keep catch trials, if a column marks them."
         ),
     ] = "drop"
     header: Annotated[
@@ -193,7 +193,7 @@ class _ReadingOptions:
         typer.Option(
             "--header/--no-header",
             rich_help_panel=READING,
-            help="Whether the first line is a header.",
+            help="The first line is a header, or not; by default detected.",
             show_default=False,
         ),
     ] = None
@@ -229,7 +229,7 @@ class _ReadingOptions:
 
 
 def reading(**values: Any) -> Reading:
-    """Return how to read a file of answers, from the values of options."""
+    """Parse the command-line options for reading a file of answers."""
     return _ReadingOptions(**values).parsed()
 
 
@@ -282,7 +282,7 @@ class Fitting:
     def refuse_file(self) -> None:
         """Raise an error if early stopping uses a file: each of several fits must hold out answers of its own."""
         if self.validation_file is not None:
-            raise ParameterError("validation", str(self.validation_file), "here it must be a share, as in 0.1")
+            raise ParameterError("validation", str(self.validation_file), "here it must be a fraction, as in 0.1")
 
     def run_options(self, progress: bool | str = False) -> FitOptions:
         """Return the keyword arguments of a fit that go with ``settings=``."""
@@ -390,8 +390,8 @@ class Judging:
     held_out: Annotated[
         float,
         typer.Option(
-            rich_help_panel=BELIEVING,
-            metavar="SHARE",
+            rich_help_panel=RELIABILITY,
+            metavar="FRACTION",
             min=0,
             max=0.5,
             help="Measure the error on new answers by a second fit without this fraction of them; 0: none.",
@@ -400,7 +400,7 @@ class Judging:
     test: Annotated[
         Path | None,
         typer.Option(
-            rich_help_panel=BELIEVING,
+            rich_help_panel=RELIABILITY,
             metavar="FILE",
             help="Answers to measure the held-out error on, instead of a second fit.",
         ),
@@ -410,30 +410,30 @@ class Judging:
         typer.Option(
             metavar="NUMBER",
             min=0,
-            help="Number of maps to fit to resampled people (or answers), as in 100, to see what can be believed.",
+            help="Number of maps to fit to resampled people (or answers), as in 100, to see how reliable the map is.",
         ),
     ] = 0
     people: Annotated[
         str | None,
         typer.Option(
-            rich_help_panel=BELIEVING,
+            rich_help_panel=RELIABILITY,
             metavar="weigh|skip",
-            help="weigh: answers of people who look careless count less; skip: do not judge them after replicates.",
+            help="weigh: answers of people who look careless count less; skip: do not assess people.",
         ),
     ] = None
     groups: Annotated[
         str | None,
         typer.Option(
             metavar="NUMBER|auto",
-            help="Find groups of objects on the map and show their tree; auto: as many as the map shows.",
+            help="Find groups of objects on the map and show their tree; auto: the number that fits the map best.",
         ),
     ] = None
     enough: Annotated[
         bool,
         typer.Option(
             "--enough/--no-enough",
-            rich_help_panel=BELIEVING,
-            help="With replicates: also measure what more answers would bring, if that takes less than a minute.",
+            rich_help_panel=RELIABILITY,
+            help="With replicates: also measure what more answers would gain, if that takes less than a minute.",
         ),
     ] = True
 
@@ -441,11 +441,11 @@ class Judging:
         if self.people not in (None, "weigh", "skip"):
             raise ParameterError("people", self.people, "it can be weigh or skip")
         if self.groups not in (None, AUTO) and not (self.groups.isdecimal() and int(self.groups) >= 2):
-            raise ParameterError("groups", self.groups, "it can be a number from 2 on, or auto")
+            raise ParameterError("groups", self.groups, "it must be a whole number of at least 2, or auto")
 
     @property
     def n_groups(self) -> int | None:
-        """Number of groups of objects; None if it is to be found, or if there are to be none."""
+        """Number of groups of objects; None if it is to be chosen, or if no groups are requested."""
         return None if self.groups in (None, AUTO) else int(self.groups)
 
 
@@ -458,15 +458,15 @@ class Writing:
 
     out: Annotated[
         Path | None,
-        typer.Option("--out", "-o", metavar="FOLDER", help="Where to write; by default FILE's name with -map."),
+        typer.Option("--out", "-o", metavar="FOLDER", help="Output folder; by default FILE's name with -map."),
     ] = None
-    force: Annotated[bool, typer.Option("--force", help="Replace a result that is there already.")] = False
+    force: Annotated[bool, typer.Option("--force", help="Replace an existing result.")] = False
     map_format: Annotated[
         str,
         typer.Option(
             rich_help_panel=WRITING,
             metavar="csv|parquet|npz|spreadsheet",
-            help="The map's format; spreadsheet is csv in which no name can be taken for a formula.",
+            help="The map's format; spreadsheet: csv in which no name can be mistaken for a formula.",
         ),
     ] = "csv"
     figure_format: FigureFormat = "png"
@@ -484,7 +484,7 @@ class Writing:
         ),
     ] = None
     report: Annotated[
-        bool, typer.Option("--report/--no-report", rich_help_panel=WRITING, help="Whether to write report.html.")
+        bool, typer.Option("--report/--no-report", rich_help_panel=WRITING, help="Write report.html, or not.")
     ] = True
 
     def __post_init__(self) -> None:
@@ -504,7 +504,7 @@ class Running:
         typer.Option(
             rich_help_panel=RUNNING,
             metavar="FILE",
-            help="Save the state of the fit here every few seconds, to resume from after a kill.",
+            help="Save the state of the fit here every few seconds, so that a killed fit can be resumed.",
         ),
     ] = None
     resume: Annotated[
@@ -515,7 +515,7 @@ class Running:
         typer.Option(
             "--progress/--no-progress",
             rich_help_panel=RUNNING,
-            help="By default on a terminal only.",
+            help="Show progress bars; by default on a terminal only.",
             show_default=False,
         ),
     ] = None
@@ -545,7 +545,7 @@ def _columns(pairs: list[str]) -> dict[str, Any] | None:
 
 
 def _where(conditions: list[str]) -> dict[str | int, Any] | None:
-    """Conditions such as "block=1,2" and "rt<5000", as :func:`closerthan.files.read_answers` takes them.
+    """Return conditions such as "block=1,2" and "rt<5000" as :func:`closerthan.files.read_answers` takes them.
 
     Examples
     --------

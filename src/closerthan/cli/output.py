@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from closerthan.uncertainty.replicates import Replicates
 
 PEOPLE = {
-    "people.csv": "the table of people, the most troubling first",
+    "people.csv": "the table of people, the most conspicuous first",
     "people.png": "their lapse rates",
     "people-matrix.csv": "whose map predicts whose answers: held-out errors",
     "people-matrix.png": "the same as a figure",
@@ -55,9 +55,9 @@ WHAT = {
     "map.parquet": "the map: names and coordinates",
     "map.npz": "the map: names and coordinates",
     "map.png": "the map as a figure",
-    "ellipses.png": "where objects may lie",
-    "ellipses.csv": "the same in numbers: half axes of the 95 % ellipses, and how settled each object is",
-    "neighbours.png": "which neighbours are sure",
+    "ellipses.png": "95 % ellipses of the objects' positions",
+    "ellipses.csv": "the same in numbers: half axes of the ellipses, and how well each object is determined",
+    "neighbours.png": "which neighbours are certain",
     "neighbours.csv": "the same in numbers: probabilities",
     "calibration.png": "predicted probabilities against how often they were right",
     "calibration.csv": "the same in numbers",
@@ -66,10 +66,10 @@ WHAT = {
     **PEOPLE,
     **ENOUGH,
     **DIMS,
-    "report.html": "a page to explore it: open it in a browser",
+    "report.html": "an interactive report: open it in a browser",
     "history.csv": "errors, objective and steps, epoch by epoch",
-    "settings.json": "how it was made",
-    "result.npz": "all of it, for closerthan.Result.load",
+    "settings.json": "the settings of the fit",
+    "result.npz": "the complete result, for closerthan.Result.load",
     "replicates.npz": "all replicates, for closerthan.Replicates.load",
 }
 """The files in the folder of a fit."""
@@ -93,7 +93,7 @@ def save_figures(folder: Path, figures: "Mapping[str, Any]", figure_format: str)
 
 
 def in_formats(name: str) -> list[str]:
-    """Return the names that a file of a result may have: a figure has one for each format.
+    """Return the possible names of a file of a result: a figure has one for each format.
 
     Examples
     --------
@@ -117,7 +117,7 @@ def check_file(path: Path, force: bool) -> None:
     if path.exists() and not force:
         raise ValueError(f"{path} exists; pass --force to replace it, or choose another name")
     if not path.parent.is_dir():
-        raise ValueError(f"there is no folder {path.parent}; make it first")
+        raise ValueError(f"there is no folder {path.parent}; create it first")
 
 
 def stem(path: Path) -> str:
@@ -142,7 +142,7 @@ def map_file(path: Path) -> Path:
 
 
 def check_target(folder: Path, force: bool, parts: Collection[str] = tuple(WHAT)) -> None:
-    """Raise an error before the work starts if the folder cannot be written, or holds other files than ``parts``.
+    """Raise an error before the work starts if the folder cannot be written, or contains other files than ``parts``.
 
     Examples
     --------
@@ -159,7 +159,7 @@ def check_target(folder: Path, force: bool, parts: Collection[str] = tuple(WHAT)
         names = {one for name in parts for one in in_formats(name)}
         others = sorted(entry.name for entry in folder.iterdir() if entry.name not in names)
         if others:
-            raise ValueError(f"{folder} holds {others[0]}, which is no part of a result; choose another folder")
+            raise ValueError(f"{folder} holds {others[0]}, which is not part of a result; choose another folder")
         if any(folder.iterdir()) and not force:
             raise ValueError(f"{folder} exists; pass --force to replace it, or choose another folder with --out")
     elif folder.exists():
@@ -167,9 +167,9 @@ def check_target(folder: Path, force: bool, parts: Collection[str] = tuple(WHAT)
     try:
         place = without_links(folder)
         if Path.cwd().is_relative_to(place):
-            raise ValueError(f"{folder} is the folder that you are in, or holds it; choose a name for a folder in it")
+            raise ValueError(f"{folder} is the current folder or contains it; choose the name of a folder inside it")
         if place.is_mount():
-            raise ValueError(f"{folder} is where a disk is mounted; choose a name for a folder in it")
+            raise ValueError(f"{folder} is a mount point; choose the name of a folder inside it")
         writable_beside(folder)
     except OSError as error:
         raise ValueError(f"nothing can be written to {folder.parent.absolute()}: {error.strerror or error}") from None
@@ -183,13 +183,15 @@ def check_text(what: str, texts: Iterable[str]) -> None:
     >>> check_text("the name", ["ant", "b\\ud800"])
     Traceback (most recent call last):
     ...
-    ValueError: the name 'b\\ud800' holds half a character, which cannot be written; correct it
+    ValueError: the name 'b\\ud800' contains an incomplete character, which cannot be written; correct it
     """
     for text in texts:
         try:
             text.encode()
         except UnicodeEncodeError:
-            raise ValueError(f"{what} {text!a} holds half a character, which cannot be written; correct it") from None
+            raise ValueError(
+                f"{what} {text!a} contains an incomplete character, which cannot be written; correct it"
+            ) from None
 
 
 def readable(name: object) -> str:
@@ -250,7 +252,7 @@ class Fitted:
     python
         Python code that repeats the fit; None or empty if there is none.
     findings, groups
-        How far the map can be trusted, and groups of objects; None if they were not requested.
+        The reliability of the map, and groups of objects; None if they were not requested.
     """
 
     result: "Result"
@@ -339,7 +341,7 @@ def _write(folder: Path, fitted: Fitted, writing: "Writing", say: Callable[[str]
         say("writing the groups")
         _write_groups(folder, fitted.groups, origin.thumbnails, left_out, figure_format)
     if fitted.findings is not None:
-        say("writing what can be believed")
+        say("writing the findings")
         _write_findings(folder, fitted.findings, figure_format)
     return left_out
 

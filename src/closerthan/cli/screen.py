@@ -1,4 +1,4 @@
-"""Printing: tables, facts and summaries, with arguments as options (``ties="drop"`` as ``--ties drop``)."""
+"""Printing: tables, facts and summaries, with arguments written as options (``ties="drop"`` as ``--ties drop``)."""
 
 import re
 import shutil
@@ -54,8 +54,8 @@ def option(argument: str) -> str:
 def as_options(message: str) -> str:
     """Return a message in which suggested arguments are written as options.
 
-    An error about a parameter is a :class:`closerthan.checks.ParameterError` and needs no translation. This is for
-    what messages suggest to pass.
+    An error about a parameter is a :class:`closerthan.checks.ParameterError` and needs no translation. This function
+    is for arguments that other messages suggest.
 
     Examples
     --------
@@ -159,7 +159,7 @@ def end_with_files(written: "Written", *, interrupted: bool, checkpoint: Path | 
     if interrupted:
         typer.echo("interrupted: the best map so far was saved", err=True)
         if checkpoint is not None:
-            typer.echo(f"the checkpoint {checkpoint} is kept: --resume --force goes on from it", err=True)
+            typer.echo(f"the checkpoint {checkpoint} is kept: --resume --force continues from it", err=True)
     if interrupted or written.left_out:
         raise typer.Exit(INTERRUPTED)
 

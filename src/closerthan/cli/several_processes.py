@@ -57,7 +57,7 @@ def fit_by_several(
 
     folder, settings = writing.out or Path(), fitting.settings
     if fitting.validation_file is not None:
-        raise ValueError("--validation is a file; several processes can hold out a share alone, as in 0.1")
+        raise ValueError("--validation is a file; several processes can hold out only a fraction, as in 0.1")
     if launch.rank == 0:
         check_target(folder, writing.force)
     device = join(launch, settings.device, fitting.n_threads)
@@ -98,7 +98,7 @@ def _facts(result: "Result", answers: "Comparisons", sizes: list[int]) -> "list[
         Fact(
             "Comparisons",
             f"{sum(sizes):,} {kind}",
-            f"processes: {len(sizes)}; a report judges objects by the first one's {sizes[0]:,}",
+            f"processes: {len(sizes)}; the report judges objects by the first one's {sizes[0]:,}",
         ),
         Fact("Dimensions", f"{n_dims}"),
         Fact("Training error", percent(best.train_error), "on the answers that the map was fitted to"),

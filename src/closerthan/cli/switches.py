@@ -37,7 +37,7 @@ class Group(_Switches, TyperGroup):
 
 
 class App(typer.Typer):
-    """A typer application with such commands."""
+    """A typer application that uses :class:`Command` and :class:`Group`."""
 
     def __init__(self, **options: Any) -> None:
         super().__init__(**{"cls": Group, **options})

@@ -17,11 +17,11 @@ from closerthan.result import Result
 from closerthan.settings import Settings
 from closerthan.wording import approximate_duration, p_value, percent
 
-__all__ = ["Advice", "advice", "found_advice"]
+__all__ = ["Advice", "advice", "suggestions"]
 
 POOR = 0.15  # error above which improvements are suggested
 BETTER_THAN_CHANCE = 0.35  # error below which a map is clearly better than guessing
-SETTLED = 0.01  # fraction of the total decrease of the objective; a fit whose last epochs gained less has ended
+SETTLED = 0.01  # fraction of the total decrease of the objective; a fit whose last epochs gained less has converged
 GAP = 0.05  # held-out minus training error above which the map overfits
 MORE_STARTS = 10
 PER_COORDINATE = 20  # answers per coordinate of a map with one more dimension; with fewer, it would mostly overfit
@@ -73,12 +73,12 @@ def advice(result: Result, answers: Comparisons | ArrayLike, held_out: HeldOutEr
     >>> ct.advice(ct.embed(answers, seed=0), answers)
     []
     >>> ct.advice(ct.embed(answers, loss="ste", seed=0, epochs=1, tolerance=None), answers)[0]
-    'the last epoch allowed was run: try epochs=100'
+    'the maximum number of epochs was reached: try epochs=100'
     """
-    return [str(item) for item in found_advice(result, Comparisons.of(answers), held_out)]
+    return [str(item) for item in suggestions(result, Comparisons.of(answers), held_out)]
 
 
-def found_advice(
+def suggestions(
     result: Result, answers: Comparisons, held_out: HeldOutError | None, *, dims_were_tested: bool = False
 ) -> list[Advice]:
     """Return the suggestions as objects; none about the number of dimensions if a test chose it."""
@@ -95,15 +95,15 @@ def found_advice(
     elif high >= 0.5 and error <= BETTER_THAN_CHANCE:
         items.append(Advice("there are too few answers to tell how good the map is: ask for more"))
     elif high >= 0.5:
-        items.append(Advice("the map is no better than guessing: ask for more answers, or see whether the file was "
-                            "understood: {info}"))  # fmt: skip
+        items.append(Advice("the map is no better than guessing: ask for more answers, or check how the file was "
+                            "interpreted: {info}"))  # fmt: skip
     if result.stopped_by == "diverged":
         items.append(Advice("the objective diverged: try {solver}", {"solver": Settings.solver}))
     items += _different_starts(result)
     unfinished = poor or (error > 0 and not converged(result.history, Limits(0, SETTLED)))
     if result.stopped_by == "epochs" and unfinished:
         more = max(Settings.epochs, 5 * result.history[-1].epoch)
-        items.append(Advice("the last epoch allowed was run: try {epochs}", {"epochs": more}))
+        items.append(Advice("the maximum number of epochs was reached: try {epochs}", {"epochs": more}))
     if result.stopped_by == "time_limit" and unfinished:
         items.append(
             Advice(
@@ -132,7 +132,7 @@ def found_advice(
 
 
 def _missing_dimension(result: Result, answers: Comparisons) -> list[Advice]:
-    """Suggest more dimensions where there are answers for them and a test supports them."""
+    """Suggest more dimensions if there are enough answers for them and a test supports them."""
     n_objects, n_dims = result.embedding.shape
     too_few = answers.n_answers < PER_COORDINATE * n_objects * (n_dims + 1)
     if too_few or n_dims + 1 >= n_objects or not answers.cheap_to_enumerate:
@@ -143,13 +143,13 @@ def _missing_dimension(result: Result, answers: Comparisons) -> list[Advice]:
     seconds = DIMS_FITS * result.history[-1].seconds * (WITH_RACE if result.candidates else 1)
     duration = approximate_duration(seconds)
     return [Advice(
-        f"a dimension may be missing (score test, {p_value(probability)}); cross-validation tells, in about "
+        f"a dimension may be missing (score test, {p_value(probability)}); cross-validation decides, in about "
         f"{duration}: {{dims}}"
     )]  # fmt: skip
 
 
 def _different_starts(result: Result) -> list[Advice]:
-    """Say so where most starts of a fit lead to different maps."""
+    """Suggest remedies if most starts of a fit lead to different maps."""
     different = result.different_starts
     if not different:
         return []
@@ -159,7 +159,8 @@ def _different_starts(result: Result) -> list[Advice]:
     distance = max(start.distance for start in different)
     text = (
         f"the answers may not determine the map: {which} {where} (Procrustes distance {distance:.2f}; 0 is the same "
-        "shape, 1 nothing in common). Do not interpret places; ask for more answers, or try fewer dimensions ({n_dims})"
+        "shape, 1 nothing in common). Do not interpret positions; ask for more answers, or try fewer dimensions "
+        "({n_dims})"
     )
     if len(result.starts) < MORE_STARTS:
         return [Advice(f"{text} or more starts ({{n_starts}})", {"n_dims": None, "n_starts": MORE_STARTS})]

@@ -5,7 +5,7 @@ each of these comparisons a probability p(o, q), Luce's choice axiom gives each 
 
     P(o) proportional to exp(mean over q of log(p(o, q) / (1 - p(o, q)))),    with log odds 0 for q = o
 
-With two candidates this is p(o, q) itself. Orders and sets of several objects are predicted by their distances, and
+With two candidates this is p(o, q) itself. Rankings and sets of several objects are predicted from distances and
 have no probability.
 
 References
@@ -40,7 +40,7 @@ class Choice(NamedTuple):
     chosen: tuple[int, ...]  # by the map; of a ranking, the nearest first
     as_written: bool  # True if the answer in the file is the same
     margin: float  # the smallest difference of two distances in the answer: positive if the map agrees with all of it
-    probability: float  # that the choice is right; NaN if it is not known
+    probability: float  # that the choice is right; NaN if unknown
 
 
 class _Question(NamedTuple):
@@ -65,7 +65,7 @@ def predicted_choices(
     embedding
         The map.
     probability
-        Probability of each of some triplets; None if the map has none.
+        Function that returns the probability of each triplet; None if the map has none.
 
     Examples
     --------
@@ -75,24 +75,24 @@ def predicted_choices(
     """
     near, far = distances(comparisons, embedding)
     questions = list(_questions(kind, comparisons))
-    sure = _probabilities(kind, [question for _, question in questions], probability)
+    probabilities = _probabilities(kind, [question for _, question in questions], probability)
     choices = []
-    for (rows, question), shares in zip(questions, sure, strict=True):
-        if shares is None:
-            chosen, share = _by_distance(kind, question, embedding), math.nan
+    for (rows, question), by_candidate in zip(questions, probabilities, strict=True):
+        if by_candidate is None:
+            chosen, confidence = _by_distance(kind, question, embedding), math.nan
         else:
-            best = int(np.argmax(shares))
-            chosen, share = (question.candidates[best],), float(shares[best])
+            best = int(np.argmax(by_candidate))
+            chosen, confidence = (question.candidates[best],), float(by_candidate[best])
         is_ordered = kind == "rank"
         same = chosen == question.written if is_ordered else set(chosen) == set(question.written)
         objects = (*(() if question.anchor is None else (question.anchor,)), *question.candidates)
         margin = float((far[rows] - near[rows]).min())
-        choices.append(Choice(int(rows[0]), objects, chosen, same, margin, share))
+        choices.append(Choice(int(rows[0]), objects, chosen, same, margin, confidence))
     return choices
 
 
 def _questions(kind: str, comparisons: Comparisons) -> Iterator[tuple[NDArray[np.intp], _Question]]:
-    """The rows of each answer, in the order of the file, and the question that they are from."""
+    """Yield the rows of each answer, in the order of the file, and the question that they answer."""
     source = np.arange(len(comparisons)) if comparisons.answers is None else np.asarray(comparisons.answers)
     order = np.argsort(source, kind="stable")
     parts = np.split(order, np.flatnonzero(np.diff(source[order])) + 1)
@@ -113,7 +113,7 @@ def _questions(kind: str, comparisons: Comparisons) -> Iterator[tuple[NDArray[np
 
 
 def _beats(kind: str, question: _Question, one: int, other: int) -> tuple[int, int, int]:
-    """The triplet that says that one candidate, rather than another, is the answer."""
+    """Return the triplet which states that one candidate, rather than another, is the answer."""
     if question.anchor is not None:
         return question.anchor, one, other
     third = next(number for number in question.candidates if number not in (one, other))
@@ -121,7 +121,7 @@ def _beats(kind: str, question: _Question, one: int, other: int) -> tuple[int, i
 
 
 def _probabilities(kind: str, questions: list[_Question], probability: Probability | None) -> list[Array | None]:
-    """The probability of each candidate of each question; None where only distances can tell."""
+    """Return the probability of each candidate of each question; None where only distances can decide."""
     single = [probability is not None and kind != "rank" and len(question.written) == 1 for question in questions]
     triplets = [
         _beats(kind, question, one, other)
@@ -132,13 +132,13 @@ def _probabilities(kind: str, questions: list[_Question], probability: Probabili
     ]
     if probability is None or not triplets:
         return [None] * len(questions)
-    share = np.clip(probability(np.array(triplets, dtype=np.int32)), 1e-12, 1 - 1e-12)
-    odds = np.log(share / (1 - share))
-    shares: list[Array | None] = []
+    wins = np.clip(probability(np.array(triplets, dtype=np.int32)), 1e-12, 1 - 1e-12)
+    odds = np.log(wins / (1 - wins))
+    by_question: list[Array | None] = []
     at = 0
     for question, is_single in zip(questions, single, strict=True):
         if not is_single:
-            shares.append(None)
+            by_question.append(None)
             continue
         m = len(question.candidates)
         scores = np.zeros(m)
@@ -148,8 +148,8 @@ def _probabilities(kind: str, questions: list[_Question], probability: Probabili
             scores[place + 1 :] -= part / m
             at += m - place - 1
         weights = np.exp(scores - scores.max())
-        shares.append(weights / weights.sum())
-    return shares
+        by_question.append(weights / weights.sum())
+    return by_question
 
 
 def _by_distance(kind: str, question: _Question, embedding: Array) -> tuple[int, ...]:
@@ -158,7 +158,7 @@ def _by_distance(kind: str, question: _Question, embedding: Array) -> tuple[int,
         far = np.linalg.norm(places - embedding[question.anchor], axis=1)
         order = np.argsort(far, kind="stable")[: len(question.written)]
         return tuple(question.candidates[place] for place in order)
-    # The distance of the pair that each candidate is not in: the odd one leaves the closest pair.
+    # Distance between the other two candidates; it is smallest for the odd one.
     opposite = [np.linalg.norm(places[(at + 1) % 3] - places[(at + 2) % 3]) for at in range(3)]
     best = int(np.argmin(opposite) if kind == "odd-one-out" else np.argmax(opposite))
     return (question.candidates[best],)

@@ -33,13 +33,13 @@ __all__ = [
 
 FOLDS = 5
 # The variance of a cross-validated error or of a difference of two, relative to that of independent units. Units share
-# training answers, so they are not independent. docs/measured/dims.md shows what intervals cover with it.
-# Not derived: 1, 1.6 and 2.25 were tried on simulated sets (other seeds, similar worlds), and 1.5 was taken.
+# training answers, so they are not independent. docs/measured/dims.md shows the coverage of the intervals.
+# Chosen empirically: 1, 1.6 and 2.25 were also tried on simulated answers (other seeds, similar settings).
 OVERLAP = 1.5
 
 
 class Scores(NamedTuple):
-    """Errors on held-out comparisons: of each fit, and of each unit that was held out whole.
+    """Errors on held-out comparisons, for each fit and for each split unit.
 
     Attributes
     ----------
@@ -69,7 +69,7 @@ class Scores(NamedTuple):
 
     @property
     def standard_error(self) -> float:
-        """The standard error of the held-out error, over units that share training answers."""
+        """The standard error of the held-out error over units, adjusted for shared training answers."""
         return float(np.sqrt(OVERLAP * ratio_variance(self.wrong, self.weight)))
 
     @property
@@ -103,8 +103,8 @@ class Gain(NamedTuple):
 def gain(before: Scores, after: Scores) -> Gain:
     """Test whether ``after`` predicts better than ``before``, paired over the units that were held out.
 
-    The units (people, or questions) are the independent observations: each has a difference of its errors under the
-    two kinds of maps, both of which were fitted without it. The mean difference is compared with its standard error by
+    The units (people, or questions) are the independent observations: each has a difference between its errors on the
+    two kinds of maps, both fitted without it. The mean difference is compared with its standard error by
     Student's t. Units share training answers; to allow for that, the variance is multiplied by ``OVERLAP``.
 
     Examples
@@ -204,7 +204,7 @@ def number_of_folds(comparisons: Comparisons, by: str, usual: int = FOLDS) -> in
     if n_groups < 2:
         what, remedy = "answers are about the same objects", ""
         if by in ("people", "blocks"):
-            what, remedy = f"answers are of one {'person' if by == 'people' else 'block'}", '; pass by="answers"'
+            what, remedy = f"answers are from one {'person' if by == 'people' else 'block'}", '; pass by="answers"'
         raise ValueError(f"all {what}, so none can be held out{remedy}")
     return min(usual, n_groups)
 
@@ -233,7 +233,7 @@ class Folds:
         return self.n_folds * self.n_repeats
 
     def in_words(self, scores: Scores) -> str:
-        """Describe what the errors and tests of a cross-validation rest on.
+        """Describe the units and folds that the errors and tests are based on.
 
         Examples
         --------

@@ -39,7 +39,7 @@ def different_mentions(comparisons: Comparisons) -> NDArray[np.int64]:
 
 
 def connected_groups(comparisons: Comparisons) -> int:
-    """Return the number of groups of objects that no comparison connects; unmentioned objects do not count.
+    """Return the number of connected groups of objects, linked by comparisons; unmentioned objects do not count.
 
     Examples
     --------

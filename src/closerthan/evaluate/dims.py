@@ -33,13 +33,13 @@ from closerthan.wording import counted, html_table, p_number, percent, percent_r
 
 __all__ = ["DimsChoice", "choose_dims", "unit_of"]
 
-MOST = 10  # dimensions, by judgement: hardly any study has answers for more
-REPEATS = 4  # of the cross-validation, by judgement: the choice depends less on the folds, at four times the time
+MOST = 10  # dimensions; a judgement call: hardly any study has enough answers for more
+REPEATS = 4  # of the cross-validation; a judgement call: the choice depends less on the folds, at four times the cost
 STARTS = 2  # of each fit: a bad local minimum with few dimensions would make more dimensions look better
 AHEAD = 2  # number of further dimensions that each number is compared with
 DRAWN = 3  # the most dimensions that a figure can show
 TITLES = ("dims", "held-out error", "95 % interval", "training", "gain", "p", "")
-LOSS_DIMS = 3  # in which loss="auto" is decided, for all numbers of dimensions
+LOSS_DIMS = 3  # dimensions of the fit that decides loss="auto" for all numbers of dimensions
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
@@ -51,9 +51,9 @@ class DimsChoice:
     scores
         The errors of each number of dimensions that was tried, from 1 without gaps.
     by
-        The unit that was held out whole, and that tests are paired over: "people", "blocks" or "answers" (questions).
+        The split unit, over which tests are paired: "people", "blocks" or "answers" (questions).
     n_folds, n_repeats
-        Folds of each cross-validation, and how often it was repeated.
+        Number of folds of each cross-validation, and number of cross-validations.
     loss
         The loss of all fits.
     loss_is_chosen
@@ -127,15 +127,15 @@ class DimsChoice:
 
     @property
     def sentences(self) -> list[str]:
-        """The verdict and what it rests on, in words."""
+        """The verdict and its basis, in words."""
         lines = [
             self.verdict,
             Folds(self.by, self.n_folds, self.n_repeats).in_words(self.scores[1]),
         ]
         if self.chosen > DRAWN:
-            loss = percentage_points(self.scores[DRAWN].mean - self.scores[self.chosen].mean)
+            deficit = percentage_points(self.scores[DRAWN].mean - self.scores[self.chosen].mean)
             lines.append(
-                f"{DRAWN} dimensions, which are easier to draw and to read, predict {loss} percentage points worse"
+                f"{DRAWN} dimensions, which are easier to draw and to read, predict {deficit} percentage points worse"
             )
         if self.loss_is_chosen:
             lines.append(f"all fits have the loss {self.loss}, chosen once on all answers")
@@ -148,7 +148,7 @@ class DimsChoice:
         return lines
 
     def to_data(self) -> dict[str, Any]:
-        """The choice and how it was made, as JSON can hold it."""
+        """Return the choice and how it was made, as data for JSON."""
         return {
             "chosen": self.chosen,
             "verdict": self.verdict,
@@ -190,9 +190,9 @@ def choose_dims(
     """Find the number of dimensions that the answers support.
 
     Numbers of dimensions are compared by repeated cross-validation on the same folds, with paired tests over the units
-    that are held out whole: people where they are known, otherwise questions. Starting at 1, the number goes up as long
-    as one or two more dimensions predict held-out answers significantly better. The search ends two dimensions above
-    the choice.
+    that are held out whole: people if they are identified, otherwise questions. Starting at 1, the number goes up as
+    long as one or two more dimensions predict held-out answers significantly better. The search ends two dimensions
+    above the choice.
 
     Parameters
     ----------

@@ -52,7 +52,7 @@ def facts(result: Result, comparisons: Comparisons, test: Comparisons | None) ->
     kind = "triplets" if comparisons.rows.shape[1] == 3 else "quadruplets"
     weighted = "" if comparisons.weights is None else f"weighted; their weights sum to {comparisons.total_weight:,.6g}"
     dropped = ", ".join(f"{number:,} {reason} were left out" for reason, number in comparisons.dropped.items())
-    sampled = "" if comparisons.cheap_to_enumerate else f"a report judges objects by {MOST_SHOWN:,} of them"
+    sampled = "" if comparisons.cheap_to_enumerate else f"the report judges objects by {MOST_SHOWN:,} of them"
     notes = (source(comparisons), weighted, dropped, sampled)
     return [
         Fact("Objects", f"{n_objects:,}"),
@@ -77,7 +77,7 @@ def check_about(result: Result, comparisons: Comparisons | None) -> None:
 
 
 def _race(result: Result) -> list[Fact]:
-    """Return how the loss was chosen, if the fit chose it."""
+    """Return a fact about the choice of the loss, if the fit chose it."""
     if not result.candidates:
         return []
     value = result.candidates[0].loss + (f", {result.choice_in_words}" if result.choice_in_words else "")
@@ -94,15 +94,15 @@ def _race(result: Result) -> list[Fact]:
 
 
 def _errors(result: Result, comparisons: Comparisons, test: Comparisons | None) -> list[Fact]:
-    share = None if result.settings is None else result.settings.held_out_share
+    fraction = None if result.settings is None else result.settings.validation_fraction
     lines = []
-    if share is not None and result.settings is not None:
+    if fraction is not None and result.settings is not None:
         # The fit held out some of these answers at random, so the error on all of them is neither of the two.
         unit = unit_within(comparisons, result.settings.by)
         worth = effective_number(comparisons, result.embedding, by=unit)
         for name, error, part, note in (
-            ("Training error", result.best_record.train_error, 1 - share, _TRAINING),
-            ("Validation error", result.best_record.validation_error, share, _VALIDATION),
+            ("Training error", result.best_record.train_error, 1 - fraction, _TRAINING),
+            ("Validation error", result.best_record.validation_error, fraction, _VALIDATION),
         ):
             lines.append(_error(name, error, worth * part, f"{percent(part)} of the {unit}", note))
     else:
@@ -133,7 +133,7 @@ def unit_within(comparisons: Comparisons, by: str) -> str:
 
 
 _TRAINING = "on the answers that the map was fitted to, so no measure of how well it predicts new ones"
-_VALIDATION = "on answers kept aside to choose when to stop, so a little too good"
+_VALIDATION = "on answers held out to choose when to stop, so slightly optimistic"
 _HELD_OUT = "on answers that the fit never saw: the fair measure"
 
 
@@ -170,7 +170,7 @@ def _ending(result: Result) -> str:
         parts.append(f"start {result.best_start + 1} of {len(result.starts)} was the best")
     if result.different_starts:
         distance = max(start.distance for start in result.different_starts)
-        parts.append(f"starts lead to different maps (Procrustes distance {distance:.2f}): do not interpret places")
+        parts.append(f"starts lead to different maps (Procrustes distance {distance:.2f}): do not interpret positions")
     parts.append(f"{result.history[-1].seconds:.3g} s in the solver")
     if result.settings is not None and result.settings.device != "cpu":
         parts.append("on a GPU, where the last digits may differ between runs with the same seed")

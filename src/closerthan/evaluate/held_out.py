@@ -1,4 +1,4 @@
-"""The error to expect on new answers: that of fits which did not see them."""
+"""Expected error on new answers, measured by fits that did not see them."""
 
 from dataclasses import dataclass
 from typing import Any, Unpack
@@ -33,14 +33,14 @@ class HeldOutError:
     error, low, high
         The fraction and its 95 % interval.
     n_comparisons, n_answers
-        How many comparisons were held out, and from how many answers.
+        Number of held-out comparisons, and of the answers that they come from.
     amount
         The same in words.
     by
-        The unit that was held out whole: "answers" and "blocks" (of dependent trials) for the error on new answers,
+        The split unit: "answers" and "blocks" (of dependent trials) for the error on new answers,
         "people" for that on new people.
     stopped_by
-        Why the fit ended; "" if it is not known, or if there were several fits.
+        Why the fit ended; "" if it is unknown or there were several fits.
     calibration
         Turns the map's log odds into probabilities, for :attr:`closerthan.Result.calibration`; None if fewer than
         100 comparisons were held out.
@@ -70,7 +70,7 @@ class HeldOutError:
     def _measured(
         cls, held_out: Comparisons, wrong: NDArray[np.bool_], n_effective: float, by: str, **about: Any
     ) -> "HeldOutError":
-        """Return the error from which comparisons are wrong, and their effective number of independent ones."""
+        """Return the error, from the wrong comparisons and the effective number of independent comparisons."""
         error = float(np.average(wrong, weights=held_out.weights))
         low, high = error_interval(error, n_effective)
         return cls(error, low, high, len(held_out), held_out.n_answers, amount(held_out), by, **about)
@@ -93,10 +93,10 @@ def held_out_error(
     settings: Settings | None = None,
     **options: Unpack[FitOptions],
 ) -> HeldOutError:
-    """Estimate the error on new answers by fits to a part of the given ones.
+    """Estimate the error on new answers by fitting a part of the answers.
 
-    Answers are held out once: a second fit is made without a fraction of them. People are few and differ, so with
-    ``by="people"`` each person is held out once, in a cross-validation of up to five fits.
+    Answers are held out once: a second fit is made without a fraction of them. People are usually few and differ,
+    so with ``by="people"`` each person is held out once, in a cross-validation of up to five fits.
 
     Parameters
     ----------
@@ -128,7 +128,7 @@ def held_out_error(
         return _over_people(comparisons, fitted, plan, share)
     train, held_out = _parts(comparisons, share, plan.seed, by=by)
     if weights is not None:
-        train, _ = _parts(fitted, share, plan.seed, by=by)  # the same rows
+        train, _ = _parts(fitted, share, plan.seed, by=by)  # the same rows, weighted
     result = plan.fit(train, progress=plan.progress)
     wrong, odds = _predicted(held_out, result)
     unit = held_out.split_unit(by)
@@ -163,12 +163,12 @@ def _calibration(odds: Array, held_out: Comparisons, group: NDArray[Any]) -> Cal
 
 
 def _predicted(held_out: Comparisons, result: Result) -> tuple[NDArray[np.bool_], Array]:
-    """Which held-out comparisons a map gets wrong, and their log odds on it."""
+    """Return which held-out comparisons a map gets wrong, and the log odds of all of them."""
     return ~(margins(held_out, result.embedding) > 0), log_odds(held_out, result.embedding, result.loss)
 
 
 def _parts(comparisons: Comparisons, share: float, seed: int, *, by: str) -> tuple[Comparisons, Comparisons]:
-    """Two random parts, the second with ``share`` of the answers; neither is empty."""
+    """Split at random into two parts, the second with ``share`` of the answers; neither is empty."""
     n_rows = comparisons.n_answers if by == "answers" else len(comparisons)
     share = min(max(share, 1 / n_rows), 1 - 1 / n_rows)
     return comparisons.split(share, np.random.default_rng(seed), by=by)

@@ -19,7 +19,7 @@ from closerthan.wording import html_table, p_number, percent, percent_range, per
 
 __all__ = ["LossComparison", "compare_losses"]
 
-REPEATS = 2  # of the cross-validation, by judgement: a table to look at needs fewer than a choice
+REPEATS = 2  # of the cross-validation; a judgement call: a table to look at needs fewer than a choice
 STARTS = 2  # of each fit, as with loss="auto"
 TITLES = ("loss", "held-out error", "95 % interval", "training", "behind", "p", "time")
 
@@ -33,9 +33,9 @@ class LossComparison:
     scores
         The errors of each loss by its name, the lowest held-out error first.
     by
-        The unit that was held out whole: "answers" (questions), "blocks" or "people".
+        The split unit: "answers" (questions), "blocks" or "people".
     n_folds, n_repeats
-        Folds of each cross-validation, and how often it was repeated.
+        Number of folds of each cross-validation, and number of cross-validations.
     stopped_by
         "interrupted" (by Ctrl-C) or "time_limit" if losses are missing for that reason; otherwise "".
     """
@@ -80,7 +80,7 @@ class LossComparison:
 
     @property
     def sentences(self) -> list[str]:
-        """Which losses predict best, and what that rests on, in words."""
+        """The losses that predict best, and the basis of this verdict, in words."""
         tied = [name for name, gap in self.behind.items() if not gap.is_sure]
         verdict = f"{self.best} has the lowest held-out error"
         if tied:

@@ -1,16 +1,16 @@
 """Missing dimension: a score test of whether one more dimension would explain the answers better, without fitting it.
 
-The map says how clear each question is, and a calibration how often such questions are answered as it says. Where the
-map lacks nothing, what is left (the residuals) is noise. If objects had one more coordinate z, the squared distances
-would grow by ``(z_i - z_j)**2``, so that the residuals of the questions would correlate with
+The map predicts the log odds of each answer, and a calibration converts them to probabilities. If no dimension is
+missing, the residuals are noise. If objects had one more coordinate z, the squared distances would grow by
+``(z_i - z_j)**2``, so that the residuals of the questions would correlate with
 ``d = (z_k - z_l)**2 - (z_i - z_j)**2``. The z that correlates best with the residuals of one half of the questions is
-the first eigenvector of a matrix of objects by objects; whether it also correlates with those of the other half is the
-test. Where ten or more people are known, halves and sums are over people, otherwise over questions.
+the first eigenvector of an object-by-object matrix; whether it also correlates with those of the other half is the
+test. With ten or more identified people, halves and sums are over people, otherwise over questions.
 
-The test is rough, and its error rates were tried on few simulated sets of answers without people (5 to 12 of each kind,
-which no benchmark repeats): with the right number of dimensions p was below 1 % in at most 8 % of the maps, or 25 %
-where answers follow tste and the map was fitted with ste; with a dimension missing, in 0 to 100 %. It suggests a
-cross-validation, and does not replace it. A large p is no evidence that no dimension is missing.
+The test is approximate. Its error rates were measured only on a few simulated sets of answers without people (5 to 12
+of each kind, not part of a benchmark): with the right number of dimensions, p was below 1 % in at most 8 % of the maps,
+or 25 % where answers follow tste and the map was fitted with ste; with a dimension missing, in 0 to 100 %. The test
+suggests a cross-validation and does not replace it. A large p is no evidence that no dimension is missing.
 """
 
 import math
@@ -30,11 +30,11 @@ from closerthan.metrics import log_odds
 __all__ = ["missing_dimension"]
 
 MOST_OBJECTS = 2_000  # of a dense matrix, whose eigenvectors take a second or two
-MOST_ROWS = 200_000  # comparisons, by judgement
+MOST_ROWS = 200_000  # comparisons; a judgement call
 
 
 def missing_dimension(answers: Comparisons, embedding: Array, loss: Loss, seed: int = 0) -> float:
-    """Return the p value of the test that the map lacks no dimension; NaN where it has too many objects.
+    """Return the p value of the test that the map lacks no dimension; NaN if it has too many objects.
 
     Parameters
     ----------

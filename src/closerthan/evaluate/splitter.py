@@ -29,8 +29,8 @@ class AnswerKFold(BaseCrossValidator):  # type: ignore[misc]
     by
         The unit to hold out. "answers": ``groups`` are the answers' labels (without them each row is an answer of
         its own), and answers about the same objects stay together. "blocks": ``groups`` are blocks of dependent trials.
-        "people": ``groups`` are the people. "auto": blocks where X has them, otherwise answers. Where X is
-        :class:`Comparisons` that know their answers, blocks and people, no groups are needed.
+        "people": ``groups`` are the people. "auto": blocks if X has them, otherwise answers. If X is a
+        :class:`Comparisons` with answers, blocks or people, no groups are needed.
     random_state
         A whole number that determines the folds.
 
@@ -69,9 +69,9 @@ class AnswerKFold(BaseCrossValidator):  # type: ignore[misc]
                 raise ValueError(f"there are {len(labels)} groups, but {len(rows)} comparisons; one per row is needed")
             columns[by] = labels
         if by == "people" and columns.get("people") is None:
-            raise ValueError('by="people" is asked for, but nothing says who gave the answers; pass groups=')
+            raise ValueError('by is "people", but the answers do not say who gave them; pass groups=')
         if by == "blocks" and columns.get("blocks") is None:
-            raise ValueError('by="blocks" is asked for, but the answers have no blocks; pass groups=')
+            raise ValueError('by is "blocks", but the answers have no blocks; pass groups=')
         answers, people, blocks = (columns.get(unit) for unit in ("answers", "people", "blocks"))
         part = fold_of(groups_of(rows, n_objects, answers, people, by, blocks), self.n_splits, self.random_state, by)
         for number in range(self.n_splits):
@@ -94,9 +94,7 @@ def _labelled(labels: Any) -> NDArray[np.int32]:
     cells = np.asarray(labels)
     if cells.dtype.kind == "f":
         if np.isnan(cells).any():
-            raise ValueError(
-                f"row {int(np.argmax(np.isnan(cells.ravel())))}: a group is NaN; name it, or leave the row out"
-            )
+            raise ValueError(f"row {int(np.argmax(np.isnan(cells.ravel())))}: a group is NaN; label it or drop the row")
         return np.unique(cells.ravel(), return_inverse=True)[1].astype(np.int32)
     if cells.dtype.kind in "iub":
         return consecutive_numbers(cells.ravel()).astype(np.int32)

@@ -1,4 +1,4 @@
-"""Checkpoint: a file from which a fit that was killed resumes, and ends with the same map as without the kill."""
+"""Checkpoint: a file from which a killed fit resumes, with the same final map as an uninterrupted fit."""
 
 import hashlib
 import json
@@ -22,9 +22,9 @@ from closerthan.saved_arrays import read_archive
 from closerthan.saving import whole_file
 from closerthan.solvers.base import StateKind
 
-SECONDS = 2.0  # between two writes: the time that a kill may lose
-AT_ONCE = 2**20  # comparisons that are hashed in one step
-WRITING_FRACTION = 0.05  # largest fraction of the time for writing: large files are written less often
+SECONDS = 2.0  # between two writes: at most this much work is lost if the process is killed
+HASHED_ROWS = 2**20  # comparisons that are hashed in one step
+WRITING_FRACTION = 0.05  # maximum fraction of the time spent on writing: large files are written less often
 
 
 @dataclass(frozen=True)
@@ -34,11 +34,11 @@ class Fit:
     Parameters
     ----------
     identity
-        The settings and a fingerprint of the data, as data for JSON; a file of another fit is refused.
+        The settings and a fingerprint of the data, as data for JSON; a checkpoint of another fit is rejected.
     shape
         The shape of the map.
     state_kinds
-        The kinds of the arrays in the solver's state; None for a solver without a state, which starts again.
+        The kinds of the arrays in the solver's state; None for a solver without a state, which starts afresh.
     choice
         The choice of the loss, if there was one, as data for JSON.
     """
@@ -52,8 +52,8 @@ class Fit:
 class Checkpoint:
     """The latest states of all starts of a fit, in one file that is replaced atomically.
 
-    Starts are independent of each other, so the states in a file need not be of the same time. A start without a state
-    is run again from its beginning.
+    Starts are independent of each other, so the states in a file need not be from the same moment. A start without a
+    state runs again from the beginning.
 
     Parameters
     ----------
@@ -66,7 +66,7 @@ class Checkpoint:
     resume
         Whether to resume from the file, if it exists.
     seconds
-        Shortest time between two writes.
+        Minimum time between two writes.
     """
 
     def __init__(
@@ -140,7 +140,7 @@ class Checkpoint:
         refuse_another(self._path, about["fit"], self._fit.identity)
         starts = about["starts"]
         if not isinstance(starts, list) or len(starts) != len(self._rngs):
-            _damaged(self._path, "its number of starts is not that of its fit")
+            _damaged(self._path, "its number of starts differs from that of the fit")
         for number, start in enumerate(starts):
             if start is not None:
                 head = f"{number}."
@@ -158,11 +158,11 @@ class Checkpoint:
     def _checked(self, start: Any, arrays: Mapping[str, NDArray[Any]]) -> FitState:
         """Return the state of a fit from its arrays, which are checked because kernels do not check them."""
         if self._fit.state_kinds is None:
-            _damaged(self._path, "it has a state of a solver that has none")
+            _damaged(self._path, "it contains a solver state, but the solver has none")
         kinds = {"best": "map", **{f"state.{name}": kind for name, kind in self._fit.state_kinds.items()}}
         missing = {"history", *kinds} - set(arrays)
         if missing:
-            _damaged(self._path, f"there is no {min(missing)}")
+            _damaged(self._path, f"{min(missing)} is missing")
         rows = arrays["history"]
         if rows.ndim == 2 and rows.dtype == np.float64 and rows.shape[1] != len(Record._fields):
             raise ValueError(f"{self._path} is a checkpoint of another version of closerthan; begin again")
@@ -171,15 +171,17 @@ class Checkpoint:
         numbers, gradients = rows[:, 0], rows[:, 1]
         is_finite = np.isfinite(rows[:, : Record._fields.index("objective") + 1]).all()
         if not (is_finite and np.array_equal(numbers, np.arange(len(rows))) and gradients.min() >= 0):
-            _damaged(self._path, "its history is not one of epochs")
+            _damaged(self._path, "its history is not a sequence of epochs")
         if not isinstance(start, Mapping) or not {"generator", "epoch", "best_epoch"} <= set(start):
-            _damaged(self._path, "a start is not described")
+            _damaged(self._path, "the description of a start is incomplete")
         epoch, best_epoch = start["epoch"], start["best_epoch"]
         if epoch != len(rows) - 1 or type(best_epoch) is not int or not 0 <= best_epoch <= epoch:
-            _damaged(self._path, f"its history has {len(rows) - 1} epochs, not {epoch} with a best one of {best_epoch}")
+            _damaged(
+                self._path, f"its history has {len(rows) - 1} epochs, but it claims {epoch}, the best {best_epoch}"
+            )
         for name, kind in kinds.items():
             if not _is_valid(arrays[name], kind, self._fit.shape):
-                _damaged(self._path, f"{name} is no {kind} of this fit")
+                _damaged(self._path, f"{name} is not a valid {kind} of this fit")
         records = [record_of(dict(zip(Record._fields, row, strict=True))) for row in rows.tolist()]
         state = {name.removeprefix("state."): arrays[name] for name in arrays if name.startswith("state.")}
         return FitState(state, History(records), len(records) - 1, arrays["best"], best_epoch)
@@ -201,7 +203,7 @@ def choice_in(path: str | Path) -> Any:
     return _contents(Path(path))[0].get("choice")
 
 
-def made_by_several(path: str | Path) -> bool:
+def written_by_several(path: str | Path) -> bool:
     """Return True if several processes wrote a checkpoint."""
     return str(_contents(Path(path))[0]["fit"].get("device", "")).endswith(SEVERAL)
 
@@ -229,7 +231,7 @@ def refuse_another(path: str | Path, was: Mapping[str, Any], identity: Mapping[s
         changes = "; ".join(
             f"{name} was {_in_words(was.get(name))} and is {_in_words(now.get(name))}" for name in other
         )
-        raise ValueError(f"the checkpoint {path} is of another fit ({changes}); give each fit its own file")
+        raise ValueError(f"the checkpoint {path} belongs to another fit ({changes}); use a separate file for each fit")
 
 
 def _in_words(value: Any) -> str:
@@ -274,12 +276,12 @@ def fingerprint(*parts: Comparisons | np.ndarray[Any, Any] | None, processes: Pr
 def _sum_of_rows(comparisons: Comparisons) -> int:
     """Return the sum of the hashes of all rows, which does not depend on their order."""
     total = 0
-    for first in range(0, len(comparisons), AT_ONCE):
-        rows = comparisons.rows[first : first + AT_ONCE]
+    for first in range(0, len(comparisons), HASHED_ROWS):
+        rows = comparisons.rows[first : first + HASHED_ROWS]
         keys = np.zeros(len(rows), np.uint64)
         for column in rows.T:
             keys = splitmix64(keys ^ column.astype(np.uint64))
         if comparisons.weights is not None:
-            keys = splitmix64(keys ^ comparisons.weights[first : first + AT_ONCE].view(np.uint64))
+            keys = splitmix64(keys ^ comparisons.weights[first : first + HASHED_ROWS].view(np.uint64))
         total += int(keys.sum())
     return total % 2**64

@@ -154,7 +154,9 @@ def embed(
         raise ParameterError("seed", seed, "a fit with a checkpoint needs a whole number, to be repeatable")
     if device.processes.n > 1 and not isinstance(seed, Integral):
         n = device.processes.n
-        raise ParameterError("seed", seed, f"{n} processes need the same whole number, so that they start alike")
+        raise ParameterError(
+            "seed", seed, f"{n} processes need the same whole number, so that they draw the same start"
+        )
     inputs = Inputs(
         comparisons,
         held_out=None if is_fraction else _validation_set(validation, comparisons),
@@ -173,7 +175,7 @@ def embed(
             deadline=settings.budget(began).deadline,
         )
         result = choose_and_fit(inputs, settings, run) if settings.is_auto else fit(inputs, settings, run)
-        if ctrl_c.pressed.is_set() and result.stopped_by != "interrupted":  # at the very end; callers must know
+        if ctrl_c.pressed.is_set() and result.stopped_by != "interrupted":  # pressed at the very end; callers must know
             result = dataclasses.replace(result, stopped_by="interrupted")
         return result
 
@@ -182,7 +184,7 @@ def _validation_set(data: Any, answers: Comparisons) -> Comparisons:
     if isinstance(data, Comparisons):
         if answers.names is not None and data.names not in (None, answers.names):
             raise ValueError(
-                "the validation set has other names than the comparisons; make it with names=comparisons.names"
+                "the validation set has other names than the comparisons; create it with names=comparisons.names"
             )
         validation = data
     elif answers.names is not None:
@@ -192,6 +194,6 @@ def _validation_set(data: Any, answers: Comparisons) -> Comparisons:
     if validation.n_objects > answers.n_objects:
         raise ValueError(
             f"the validation set is about {validation.n_objects} objects, the comparisons about {answers.n_objects}; "
-            "pass n_objects when you make the comparisons"
+            "pass n_objects when you create the comparisons"
         )
     return validation

@@ -121,21 +121,21 @@ def fit(inputs: Inputs, settings: Settings, run: Run) -> Result:
 
     ends = [_end(monitor) for monitor in monitors]
     winner = min(range(len(ends)), key=lambda number: ends[number].rank)
-    won = monitors[winner]
+    best_monitor = monitors[winner]
     maps = [None if monitor.best is None else np.asarray(monitor.best) for monitor in monitors]
     ends = [
-        end._replace(distance=0.0 if monitor is won else shape_distance(best, maps[winner]))
+        end._replace(distance=0.0 if monitor is best_monitor else shape_distance(best, maps[winner]))
         for end, monitor, best in zip(ends, monitors, maps, strict=True)
     ]
-    output, epoch = outputs[winner], won.history[-1].epoch
+    output, epoch = outputs[winner], best_monitor.history[-1].epoch
     if output is None or not np.isfinite(output).all():
-        output, epoch = maps[winner], won.best_epoch
+        output, epoch = maps[winner], best_monitor.best_epoch
     if output is None:
         raise ValueError("the objective is not finite at the start; choose another start or loss")
     return Result(
         embedding=np.asarray(output),
-        history=won.history,
-        stopped_by="interrupted" if interrupted.is_set() else won.stopped_by,
+        history=best_monitor.history,
+        stopped_by="interrupted" if interrupted.is_set() else best_monitor.stopped_by,
         best_epoch=epoch,
         best_start=winner,
         starts=tuple(ends),
@@ -146,7 +146,7 @@ def fit(inputs: Inputs, settings: Settings, run: Run) -> Result:
 
 @contextlib.contextmanager
 def _interruptible(monitors: Sequence[Monitor], cancelled: CancelFlag) -> Iterator[CancelFlag]:
-    """Let a fit end early with the best maps of its monitors; yields a flag to set after Ctrl-C.
+    """Let Ctrl-C end a fit early with the best maps of its monitors; yields a flag to set after Ctrl-C.
 
     A KeyboardInterrupt, from a callback or a program with its own handler of Ctrl-C, has the same effect.
     """
@@ -161,7 +161,7 @@ def _interruptible(monitors: Sequence[Monitor], cancelled: CancelFlag) -> Iterat
         if all(monitor.best is None for monitor in monitors):
             raise KeyboardInterrupt
         for monitor in monitors:
-            if monitor.stopped_by == "solver":  # it has no other reason
+            if monitor.stopped_by == "solver":  # no other reason was recorded
                 monitor.stopped_by = "interrupted"
 
 
@@ -192,11 +192,11 @@ def check_parts(answers: Comparisons, by: str, processes: Processes) -> None:
 
 def _held_out(inputs: Inputs, settings: Settings, processes: Processes) -> tuple[Comparisons, Comparisons | None]:
     """Return the comparisons to fit, and those for early stopping."""
-    if settings.held_out_share is not None:
+    if settings.validation_fraction is not None:
         check_parts(inputs.answers, settings.by, processes)
         if not len(inputs.answers):  # one of several processes may have none
             return inputs.answers, inputs.answers
-        return inputs.answers.split(settings.held_out_share, inputs.rng, by=settings.by)
+        return inputs.answers.split(settings.validation_fraction, inputs.rng, by=settings.by)
     return inputs.answers, inputs.held_out
 
 
@@ -213,7 +213,7 @@ def _solver(settings: Settings) -> Solver:
 
 
 def first_map(start: ArrayLike, shape: tuple[int, int]) -> Array:
-    """Return a copy of the start that the user passed; raise an error if it is no map of this shape."""
+    """Return a copy of the start that the user passed; raise an error if it is not a map of this shape."""
     try:
         x = np.array(start, dtype=np.float64, order="C")
     except (TypeError, ValueError):

@@ -27,7 +27,7 @@ _checked_classes: "weakref.WeakSet[type[Loss]]" = weakref.WeakSet()
 
 @checked
 def check_loss(loss: str | Loss | type[Loss], n_dims: int = 2) -> None:
-    """Raise an error that describes what is wrong with a user-defined loss; return None if nothing is.
+    """Raise an error that describes the first problem of a user-defined loss, if there is one.
 
     Its slopes must be the derivatives of its value (by finite differences); both must be finite for all squared
     distances, including 0 and very large ones; the value must not decrease with the distance of the near pair, nor
@@ -53,7 +53,7 @@ def check_loss(loss: str | Loss | type[Loss], n_dims: int = 2) -> None:
     >>> ct.check_loss(Hinge)
     Traceback (most recent call last):
     ...
-    ValueError: loss Hinge: at near = 0.0137 and far = 0.0137 the slope by near is 0, but the value changes by 1
+    ValueError: loss Hinge: at near = 0.0137 and far = 0.0137 the slope in near is 0, but the value changes by 1
     """
     checked_loss = loss_named(loss).in_dims(n_dims)
     checks = (_extremes, _slopes, _directions, _compiled)
@@ -73,8 +73,8 @@ def warn_of_slopes(loss: Loss) -> None:
         return
     if problem is not None:
         warnings.warn(
-            f"loss {kind.__name__}: {problem}; a fit follows the slopes, so that the map may be bad: correct them "
-            "until closerthan.check_loss has nothing to say",
+            f"loss {kind.__name__}: {problem}; a fit follows the slopes, so the map may be bad; correct them "
+            "until closerthan.check_loss raises no error",
             stacklevel=3,
         )
 
@@ -92,7 +92,7 @@ def _slopes(loss: Loss) -> Iterator[str]:
             allowed = _CLOSE * size + 1e-14 * abs(value) / step + 1e-9
             if not below - allowed <= slope <= above + allowed:  # at a corner, any slope between the two is valid
                 yield (
-                    f"at near = {near:g} and far = {far:g} the slope by {by} is {slope:.6g}, but the value changes by "
+                    f"at near = {near:g} and far = {far:g} the slope in {by} is {slope:.6g}, but the value changes by "
                     f"{(below + above) / 2:.6g}"
                 )
 
@@ -107,7 +107,7 @@ def _extremes(loss: Loss) -> Iterator[str]:
             if not finite:
                 yield (
                     f"{name}({near:g}, {far:g}) is not a finite number; squared distances can be 0 and very large, so "
-                    "add a small number or bound what is too large"
+                    "add a small number or limit large values"
                 )
 
 

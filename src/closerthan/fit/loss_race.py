@@ -41,17 +41,17 @@ from closerthan.result import Candidate, Result, Start
 from closerthan.settings import Settings
 from closerthan.solvers import Polyak, Solver
 
-ROUNDS = 3  # fewer choose worse losses; more take longer and choose no better ones
+ROUNDS = 3  # with fewer, the choice is worse; with more, it takes longer and is no better
 EPOCHS = 3  # of each fit in a round and of each short fit of the winner; two are too few for some losses
-PER_COORDINATE = 5  # comparisons; with fewer, fits have more epochs, since each epoch has fewer steps
+PER_COORDINATE = 5  # comparisons; with fewer, fits run for more epochs, since each epoch has fewer steps
 FEWEST_FITTED = 100_000  # comparisons from large files; with fewer, losses that need many answers would look worse
-ENOUGH = 20  # comparisons per coordinate to fit, for even larger files
+ENOUGH = 20  # comparisons per coordinate to fit, if that is more than FEWEST_FITTED
 HELD_OUT = 0.25  # fraction of the answers in each round; with 0.1, chance matters more
 MOST_HELD_OUT = 20_000  # comparisons; more would not improve the choice
 WITHOUT_RACE = "ste"  # the loss if nothing can be held out
 STARTS = 2  # of the winner, unless the user specifies a number
 MOST_DRAWN = 60_000_000  # comparisons from a file larger than memory, for all rounds; they are copied several times
-CLEARLY = 1.0  # standard errors behind the best; much, since all are evaluated on the same answers
+CLEARLY = 1.0  # standard errors; enough, since all losses are evaluated on the same answers
 
 
 class Judged(NamedTuple):
@@ -83,7 +83,7 @@ class Choice:
 
     @classmethod
     def from_data(cls, data: Mapping[str, Any]) -> Self:
-        """Return the choice from data that :func:`dataclasses.asdict` and JSON made."""
+        """Return the choice from the JSON data of :func:`dataclasses.asdict`."""
         candidates = tuple(Candidate(*candidate) for candidate in data["candidates"])
         ends = tuple(Start(*end) for end in data["ends"])
         whole("seed", data["seed"], least=0)
@@ -111,19 +111,21 @@ def choose_and_fit(inputs: Inputs, settings: Settings, run: Run) -> Result:
             unit = inputs.answers.split_unit(settings.by)
             if unit in ("people", "blocks"):
                 warnings.warn(
-                    f"all answers are of one {'person' if unit == 'people' else 'block'}, which cannot be held out: "
+                    f"all answers are from one {'person' if unit == 'people' else 'block'}, so none can be held out: "
                     f'the loss is "{WITHOUT_RACE}", without a race; pass by="answers" to hold out answers',
                     stacklevel=3,
                 )
             return fit(inputs, settings.replace(loss=WITHOUT_RACE), run)
     loss, best = choice.candidates[0].loss, choice.best_start
-    # From the beginning, so that the settings of the result reproduce the map.
+    # The final fit starts from the beginning, so that the settings of the result reproduce the map.
     final = settings.replace(loss=loss, seed=choice.seed, n_starts=choice.n_starts)
     run = dataclasses.replace(run, choice={"asked": this_fit, **dataclasses.asdict(choice)})
     result = fit(dataclasses.replace(inputs, rng=np.random.default_rng(final.seed)), final, run)
     was_cut = result.stopped_by in ("time_limit", "interrupted") and not settings.stops_by_held_out
     if trials and was_cut and not result.best_record.objective <= trials[best].best_record.objective:
-        result = dataclasses.replace(trials[best], stopped_by=result.stopped_by)  # there was no time for a better map
+        result = dataclasses.replace(
+            trials[best], stopped_by=result.stopped_by
+        )  # there was no time to find a better map
     result = dataclasses.replace(result, candidates=choice.candidates)
     if not choice.ends:
         return result
@@ -246,7 +248,7 @@ def race(
         seed = int(rng.integers(2**31))
         longer = math.ceil(PER_COORDINATE * answers.n_objects * n_dims / len(train))
         n_threads = threads_for(len(train), setup.n_threads)
-        # The same time for each, so that none has fewer epochs than others.
+        # All losses get the same time, so that none has fewer epochs than the others.
         seconds = (setup.until - time.perf_counter()) / math.ceil(len(remaining) / n_threads)
         short: dict[str, Any] = {"seed": seed, "length": longer * EPOCHS, "seconds": seconds}
         cancelled = CancelFlag(setup.pressed)
@@ -266,8 +268,8 @@ def race(
         judged += kish_number(rounds[-1].total)
         errors = {loss: _summary(loss, fits[loss]).held_out_error for loss in remaining}
         best = min(errors.values())
-        bar = best + CLEARLY * proportion_standard_error(best, judged)
-        remaining = [loss for loss in remaining if errors[loss] <= bar]
+        threshold = best + CLEARLY * proportion_standard_error(best, judged)
+        remaining = [loss for loss in remaining if errors[loss] <= threshold]
         if len(remaining) == 1 or out_of_time:
             break
     ranked = [_summary(loss, fits[loss]) for loss in LOSSES]

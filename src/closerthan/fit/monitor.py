@@ -17,7 +17,7 @@ from closerthan.history import NAN, History, Record
 from closerthan.objective.processes import Processes, SingleProcess
 from closerthan.objective.protocol import Map, MonitorObjective, Point, State
 
-MARGIN = 1.25  # factor on the last duration of ending an epoch, since other programs may use the processor
+MARGIN = 1.25  # safety factor on the time that ending an epoch took, since other programs may use the processor
 
 Callback = Callable[[Record, Array], Any]
 
@@ -104,7 +104,7 @@ class Monitor:
         )
         self.history.append(record)
         if self._is_timed:
-            # Before its first report, a solver evaluates the start and prepares its walk; ending an epoch is as long.
+            # Before its first report, a solver evaluates the start and prepares its walk; ending an epoch is as slow.
             evaluated = self.objective.evaluation_seconds if isinstance(now, Point) else 0.0
             first = record.epoch == 0 and not math.isnan(self._began)
             self._to_report = MARGIN * (time.perf_counter() - (self._began if first else reported - evaluated))

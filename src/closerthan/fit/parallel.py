@@ -6,7 +6,7 @@ from typing import Any
 
 from closerthan.fit.ctrl_c import CancelFlag
 
-WORTH_THREADS = 16_000  # comparisons
+WORTH_THREADS = 16_000  # comparisons from which several threads are faster than one
 
 
 def threads_for(n_comparisons: int, n_threads: int) -> int:

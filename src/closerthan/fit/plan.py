@@ -25,14 +25,14 @@ __all__ = ["FitPlan"]
 class FitPlan:
     """The settings of several fits, where they run, and the time limit that they share.
 
-    A function that fits several maps makes a plan from its keyword arguments and calls :meth:`fit` for each map.
+    A function that fits several maps creates a plan from its keyword arguments and calls :meth:`fit` for each map.
 
     Attributes
     ----------
     settings
         Settings of each fit; its ``time_limit`` is that of all fits together, and its seed is always a number.
     loss
-        The loss as the caller specified it: the parameters of a loss given by name follow the number of dimensions.
+        The loss as the caller specified it: the parameters of a named loss follow the number of dimensions.
     device, n_threads, progress, callback
         As in :func:`closerthan.embed`.
     budget

@@ -23,7 +23,7 @@ def compile_notice(visible: bool | str, after: float = 1.0) -> Iterator[None]:
         return
     from rich.console import Console
 
-    timer = threading.Timer(after, Console(stderr=True).print, ["compiling, once: this takes a few seconds"])
+    timer = threading.Timer(after, Console(stderr=True).print, ["compiling (once only); this takes a few seconds"])
     timer.daemon = True
     try:
         timer.start()
@@ -108,7 +108,7 @@ def time_left(seconds: float, deadline: float) -> str:
 
 @contextlib.contextmanager
 def trials_bar(visible: bool, label: str, n_trials: int, n_done: int) -> Iterator[Callable[[], None]]:
-    """Show a progress bar over trials, ``n_done`` of which are done; yields a function to call after each other one."""
+    """Show a progress bar over trials, ``n_done`` of which are done; yields a function to call after each new one."""
     if not visible:
         yield lambda: None
         return

@@ -18,7 +18,7 @@ MOST_LINES = 15
 CONTRAST = {
     "objects.csv": "the distance that each object moved, and its p value",
     "overlay.png": "the second map over the first",
-    "map-1.csv": "the first map: names and coordinates, laid over that of all answers",
+    "map-1.csv": "the first map: names and coordinates, aligned with the map of all answers",
     "map-2.csv": "the second map, in the same way",
     "contrast.json": "all numbers of the comparison",
 }
@@ -33,7 +33,7 @@ class Contrast:
     other: Annotated[
         Path | None,
         typer.Argument(
-            metavar="[OTHER]", help="Those of the other group, unless --between names both.", show_default=False
+            metavar="[OTHER]", help="The answers of the other group; not with --between.", show_default=False
         ),
     ] = None
     between: Annotated[
@@ -43,30 +43,32 @@ class Contrast:
         ),
     ] = None
     permutations: Annotated[
-        int, typer.Option(metavar="NUMBER", min=19, help="Random groupings, each of which is fitted twice.")
+        int, typer.Option(metavar="NUMBER", min=19, help="Number of random groupings; each takes two fits.")
     ] = 199
 
 
 @with_options(
-    pair=Contrast, fitting=fitting_options(by_default="people where they are known, otherwise answers"), reading=reading
+    pair=Contrast,
+    fitting=fitting_options(by_default="people if they are identified, otherwise answers"),
+    reading=reading,
 )
 def contrast(
     *,
     pair: Contrast,
     out: Annotated[
         Path | None,
-        typer.Option("--out", "-o", metavar="FOLDER", help="Where to write; by default FILE's name with -contrast."),
+        typer.Option("--out", "-o", metavar="FOLDER", help="Output folder; by default FILE's name with -contrast."),
     ] = None,
     figure_format: FigureFormat = "png",
-    force: Annotated[bool, typer.Option("--force", help="Replace a folder that is there already.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Replace an existing folder.")] = False,
     fitting: Fitting,
     reading: Reading,
 ) -> None:
     """Test whether two groups of answers, such as two conditions, have different maps, and which objects moved.
 
-    Each map predicts the answers of the other group; people (or answers) are put into groups at random to see how well
-    maps of one and the same kind predict each other. Choose the groups before you see the answers: for groups that
-    were found in them, the test is not valid.
+    Each map predicts the answers of the other group; people (or answers) are assigned to groups at random to see how
+    well maps predict each other if the groups do not differ. Choose the groups before you see the answers: for groups
+    that were found in the answers, the test is not valid.
     """
     import closerthan as ct
     from closerthan.cli.group import INTERRUPTED
@@ -97,14 +99,14 @@ def contrast(
     _print_difference(difference)
     print_files(files_in(folder, CONTRAST))
     if difference.stopped_by == "interrupted":
-        typer.echo("interrupted: the comparison was made with the random groupings that were done", err=True)
+        typer.echo("interrupted: the comparison uses the random groupings that were done", err=True)
         raise typer.Exit(INTERRUPTED)
 
 
 def _groups(
     file: Path, other: Path | None, between: str | None, reading: Reading
 ) -> "tuple[tuple[str, str], tuple[Answers, Answers]]":
-    """Return what the two groups are called, and their answers."""
+    """Return the names of the two groups, and their answers."""
     from closerthan.cli.screen import print_summary
 
     if (other is None) == (between is None):
@@ -127,7 +129,7 @@ def _groups(
 
 
 def _print_difference(difference: "MapDifference") -> None:
-    """Print the objects that moved most surprisingly, what the columns mean, and the result in words."""
+    """Print the objects with the smallest p values, the meaning of the columns, and the result in words."""
     from closerthan.cli.screen import print_columns, print_wrapped
     from closerthan.wording import p_number
 
@@ -135,7 +137,7 @@ def _print_difference(difference: "MapDifference") -> None:
     rows = [(one.name, f"{one.distance:.2f}", f"{one.expected:.2f}", p_number(one.p_value)) for one in objects]
     print_columns(("object", "moved", "by chance", "p"), rows)
     if len(objects) < len(difference.objects):
-        typer.echo(f"... and {len(difference.objects) - len(objects):,} more, which moved less surprisingly")
+        typer.echo(f"... and {len(difference.objects) - len(objects):,} more, with larger p values")
     typer.echo("")
     print_wrapped(
         "moved: distance between its two places, as a fraction of the map's spread; by chance: between random "

@@ -12,7 +12,7 @@ from closerthan.cli.options import Reading, reading, with_options
 
 @dataclass(frozen=True)
 class Simulation:
-    """Objects whose places are known, and questions about them."""
+    """Objects at known positions, and questions about them."""
 
     objects: Annotated[int, typer.Option(metavar="NUMBER", min=3, help="Number of objects.")] = 50
     dims: Annotated[int, typer.Option("--dims", "-d", metavar="NUMBER", min=1, help="Dimensions of the points.")] = 2
@@ -33,13 +33,13 @@ class Simulation:
         str,
         typer.Option(
             metavar="NAME",
-            help="none; flip (a share of all answers); distance (distances are seen with a normal error); "
+            help="none; flip (a fraction of all answers); distance (distances are perceived with normal errors); "
             "ste, tste or ckl (the model of that loss).",
         ),
     ] = "none"
     level: Annotated[
         float | None,
-        typer.Option(metavar="NUMBER", help="Of flip: the share; of distance: relative to the typical distance. [0.1]"),
+        typer.Option(metavar="NUMBER", help="flip: the fraction; distance: relative to a typical distance. [0.1]"),
     ] = None
 
 
@@ -51,9 +51,9 @@ def simulate(
     ],
     study: Simulation,
     seed: Annotated[int, typer.Option(metavar="NUMBER", min=0, help="The same seed gives the same answers.")] = 0,
-    force: Annotated[bool, typer.Option("--force", help="Replace files that are there already.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Replace existing files.")] = False,
 ) -> None:
-    """Simulate answers with errors about known points; the true points are written, too."""
+    """Simulate noisy answers about known points, and write both."""
     import numpy as np
 
     from closerthan.checks import positive
@@ -106,9 +106,9 @@ def convert(
     ],
     program: Annotated[
         str | None,
-        typer.Option("--for", metavar="tripletTools|loe", help="Write a .csv as this package of R reads it."),
+        typer.Option("--for", metavar="tripletTools|loe", help="Write a .csv for this R package."),
     ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Replace a file that is there already.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Replace an existing file.")] = False,
     *,
     reading: Reading,
 ) -> None:
@@ -140,7 +140,7 @@ def info(
     *,
     reading: Reading,
 ) -> None:
-    """Say what is in FILE and how it was understood, without fitting anything."""
+    """Describe what FILE contains and how it was interpreted, without fitting anything."""
     import numpy as np
 
     from closerthan.cli.screen import print_summary, print_wrapped
@@ -158,6 +158,6 @@ def info(
     n_groups = connected_groups(answers.comparisons)
     if n_groups > 1:
         print_wrapped(
-            f"{'note':<13}objects fall into {n_groups:,} groups that no comparison links: where these lie to each "
-            "other on a map means nothing"
+            f"{'note':<13}objects fall into {n_groups:,} groups that no comparison links: their "
+            "positions relative to each other on a map are meaningless"
         )

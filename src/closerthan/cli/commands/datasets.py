@@ -1,4 +1,4 @@
-"""``closerthan datasets``: what data there is to try, and how to get it."""
+"""``closerthan datasets``: list public data sets and download them."""
 
 from pathlib import Path
 from typing import Annotated, Any
@@ -9,11 +9,11 @@ from closerthan.cli.switches import App, Group
 
 
 class _Names(Group):
-    """A data set is asked for by ``get``."""
+    """The commands about data sets; an unknown command is an error that suggests ``get``."""
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         if args and args[0] not in self.commands:
-            raise ValueError(f"datasets has no command {args[0]!r}; closerthan datasets get NAME gets one of the list")
+            raise ValueError(f"datasets has no command {args[0]!r}; closerthan datasets get NAME downloads a data set")
         return super().resolve_command(ctx, args)
 
 
@@ -21,13 +21,13 @@ datasets = App(
     name="datasets",
     cls=_Names,
     invoke_without_command=True,
-    help="Answers of people to try things on: the list of them; with [bold]get[/bold] one of them.",
+    help="List public data sets of people's answers; [bold]get[/bold] downloads one.",
 )
 
 
 @datasets.callback()
 def listed(context: typer.Context) -> None:
-    """Answers of people to try things on: the list of them; with [bold]get[/bold] one of them."""
+    """List public data sets of people's answers; [bold]get[/bold] downloads one."""
     if context.invoked_subcommand is None:
         from closerthan.cli.screen import print_columns
         from closerthan.datasets import list as catalogue
@@ -45,7 +45,7 @@ def listed(context: typer.Context) -> None:
 @datasets.command()
 def get(
     name: Annotated[
-        str, typer.Argument(metavar="NAME", help="One of those in the list; what is not here is downloaded.")
+        str, typer.Argument(metavar="NAME", help="A name from the list; the data set is downloaded if necessary.")
     ],
     out: Annotated[
         Path | None,
@@ -53,9 +53,9 @@ def get(
             metavar="OUT", help="A file for its comparisons, as closerthan convert writes it.", show_default=False
         ),
     ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Replace a file that is there already.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Replace an existing file.")] = False,
 ) -> None:
-    """Say what a data set is, download it if need be, and write it as comparisons."""
+    """Describe a data set, download it if necessary, and write it as comparisons."""
     from closerthan.cli.output import check_file
     from closerthan.datasets import list as catalogue
     from closerthan.files import write_comparisons

@@ -54,8 +54,8 @@ def fit(
 ) -> None:
     """Fit a map to the answers in FILE and write it to a folder, with figure, history and report.
 
-    Ctrl-C ends the fit early and saves the best map so far (exit code 130). Started by torchrun or srun, all processes
-    make one fit together.
+    Ctrl-C ends the fit early and saves the best map so far (exit code 130). When started by torchrun or
+    srun, all processes work on one fit.
     """
     from closerthan.cli.output import Origin, check_target, readable, stem
     from closerthan.cli.recipe import Recipe, repeating_command
@@ -99,14 +99,14 @@ def fit(
     if judging.groups is not None:
         _check_groups(judging.n_groups, comparisons.n_objects)
     n_objects, names = comparisons.n_objects, comparisons.names
-    if reading.names is not None and reading.numbering is None:  # other files count as this one does
+    if reading.names is not None and reading.numbering is None:  # other files number objects as this one does
         reading = dataclasses.replace(reading, numbering=answers.summary.numbering)
     fitting = fitting.with_validation_set(lambda path: reading.read_about(path, n_objects, names).comparisons)
     test = answers.test if judging.test is None else reading.read_about(judging.test, n_objects, names).comparisons
     if running.checkpoint is not None and running.resume:
         path = running.checkpoint
-        there = f"going on from {path}" if path.exists() else f"no {path} yet: starting from the beginning"
-        typer.echo(there, err=True)
+        message = f"resuming from {path}" if path.exists() else f"there is no {path} yet; starting from the beginning"
+        typer.echo(message, err=True)
     origin = _with_pictures(
         Origin(readable(file), writing.title or "", readable(repeating_command(context)), answers.summary, test),
         writing,
@@ -140,17 +140,17 @@ def fit(
 def _launch(running: Running) -> "Launch | None":
     """Return how torchrun or srun started this process; None for an ordinary fit.
 
-    A single process makes an ordinary fit, unless it resumes one that was made by several.
+    A single process makes an ordinary fit, unless it resumes a fit by several processes.
     """
     from closerthan.objective.distributed.launch import Launch
 
     launch = Launch.of(os.environ)
     if launch is None or launch.n > 1:
         return launch
-    from closerthan.fit.checkpoint import made_by_several
+    from closerthan.fit.checkpoint import written_by_several
 
     checkpoint = running.checkpoint
-    is_resumed = running.resume and checkpoint and checkpoint.exists() and made_by_several(checkpoint)
+    is_resumed = running.resume and checkpoint and checkpoint.exists() and written_by_several(checkpoint)
     return launch if is_resumed else None
 
 
@@ -167,7 +167,7 @@ def _refuse_for_several(fitting: Fitting, judging: Judging, writing: Writing) ->
     }
     for name, value in options.items():
         if value is not None:
-            raise ValueError(f"{name} is for a fit by one process; leave it out, and look at the map afterwards")
+            raise ValueError(f"{name} needs a fit by one process; leave it out and analyse the map afterwards")
 
 
 def _with_pictures(origin: "Origin", writing: Writing, names: tuple[str, ...]) -> "Origin":
@@ -203,8 +203,8 @@ def _check_groups(n_groups: int | None, n_objects: int) -> None:
     """Raise an error before the fit if there are too many or too few objects for groups."""
     if n_objects > MOST_GROUPED:
         raise ValueError(
-            f"--groups needs the distances of all pairs; it is for at most {MOST_GROUPED:,} objects, and there are "
-            f"{n_objects:,}: leave it out"
+            f"--groups needs the distances of all pairs; it accepts at most {MOST_GROUPED:,} objects, and there are "
+            f"{n_objects:,}; leave it out"
         )
     least = 3 if n_groups is None else n_groups
     if n_objects < least:
@@ -233,11 +233,11 @@ result = dataclasses.replace(result, embedding=north_up(result.embedding))
 
 
 def demo(
-    out: Annotated[Path, typer.Option("--out", "-o", metavar="FOLDER", help="Where to write.")] = Path(
+    out: Annotated[Path, typer.Option("--out", "-o", metavar="FOLDER", help="Output folder.")] = Path(
         "closerthan-demo"
     ),
 ) -> None:
-    """Make a map of 21 European cities from comparisons of their road distances. A demo from before is replaced."""
+    """Make a map of 21 European cities from comparisons of their road distances. An earlier demo is replaced."""
     from closerthan.cli.output import Origin, check_target
     from closerthan.cli.recipe import Recipe
     from closerthan.datasets.eurodist import eurodist, north_up
@@ -248,7 +248,7 @@ def demo(
     typer.echo(f'{len(comparisons):,} answers such as "Athens is closer to Rome than to Paris"\n', err=True)
     job = FitJob(
         comparisons,
-        Fitting(Settings(loss="ste")),  # one loss is compiled sooner than all
+        Fitting(Settings(loss="ste")),  # compiling one loss is faster than compiling all
         Origin("eurodist", "21 European cities, from comparisons of their road distances", "closerthan demo"),
         Recipe("closerthan demo", Code("ct.datasets.eurodist().comparisons()"), python_after=NORTH_UP),
         orient=north_up,

@@ -1,4 +1,4 @@
-"""Commands that judge: ``evaluate`` and ``predict`` a map, ``dims`` and ``compare`` ways to make one."""
+"""Commands that judge maps (``evaluate``, ``predict``), numbers of dimensions (``dims``) and losses (``compare``)."""
 
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -14,9 +14,9 @@ if TYPE_CHECKING:
     from closerthan.comparisons import Comparisons
     from closerthan.files.meaning.answers import Answers
 
-FOLDS_HELP = "Parts, each of which is held out once. [5, or the number of people if it is smaller]"
+FOLDS_HELP = "Number of parts; each is held out once. [5, or the number of people if it is smaller]"
 
-DIMS_BY = "people where at least ten are known, otherwise as for fit"
+DIMS_BY = "people if there are at least ten, otherwise as for fit"
 
 
 @with_options(reading=reading)
@@ -26,7 +26,7 @@ def evaluate(
     *,
     reading: Reading,
 ) -> None:
-    """Say how many of the answers in FILE a map gets wrong."""
+    """Measure how many of the answers in FILE a map gets wrong."""
     import closerthan as ct
     from closerthan.cli.output import map_file
     from closerthan.cli.screen import print_facts, print_summary
@@ -70,17 +70,17 @@ def predict(
             "--out", "-o", metavar="FILE", help="A .csv or .parquet; by default FILE's name with -predictions.csv."
         ),
     ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Replace a file that is there already.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Replace an existing file.")] = False,
     *,
     reading: Reading,
 ) -> None:
     """Write what a map predicts for each question in FILE, one row per question: 1 as written, -1 otherwise.
 
-    Each row has the line of the file and how sure the prediction is. With the folder of a fit there is a probability,
-    too; if it has replicates (fit --replicates 100), the predictions combine the maps made with them.
+    Each row has the line of the file and how sure the prediction is. With the folder of a fit there is also a
+    probability; if the fit has replicates (fit --replicates 100), predictions combine all their maps.
 
-    A question is written like an answer: anchor, near and far. Where nobody has answered yet, near and far are just
-    the two candidates: with columns called left and right, pass --column near=left --column far=right.
+    A question is written like an answer: anchor, near and far. If it has no answer yet, near and far are just the
+    two candidates: with columns called left and right, pass --column near=left --column far=right.
     """
     from closerthan.cli.output import check_file, map_file, stem
     from closerthan.cli.screen import print_summary, print_wrapped
@@ -94,7 +94,7 @@ def predict(
     if target.suffix.lower() not in (".csv", ".parquet"):
         raise ValueError(f"{target}: predictions are written as .csv or .parquet")
     if target.suffix.lower() == ".parquet":
-        extra("pyarrow", "writing Parquet")  # better known before a large file is read than after it
+        extra("pyarrow", "writing Parquet")  # fail before a large file is read, not after
     embedding, names = read_map(map_file(map))
     with phases(sys.stderr.isatty()) as say:
         say(f"reading {file}")
@@ -119,7 +119,7 @@ def predict(
 
 
 def _probability(map: Path) -> "tuple[Callable[[Any], Any] | None, str]":
-    """Return what gives the probability of rows, and in words what it is from; None if nothing says the loss."""
+    """Return a function for the probability of rows, and a description of its source; None if the loss is unknown."""
     from closerthan.losses import Loss
     from closerthan.result import Result
     from closerthan.uncertainty.replicates import Replicates
@@ -134,7 +134,7 @@ def _probability(map: Path) -> "tuple[Callable[[Any], Any] | None, str]":
     result = Result.load(map / "result.npz")
     measured = "calibrated on held-out answers"
     if result.calibration is None:
-        measured = "as the loss has it: not calibrated"
+        measured = "according to the loss, not calibrated"
         if result.settings is None or not isinstance(result.settings.loss, Loss) or not result.loss.is_likelihood:
             return None, ""
     return result.probability, f", probability (that it is right; {measured})"
@@ -151,9 +151,9 @@ def _sides(comparisons: "Comparisons", embedding: Any, probability: "Callable[[A
     as_written = far > near if sure is None else sure > 0.5
     rows = np.asarray(comparisons.rows)
     titles = ("anchor", "near", "far") if rows.shape[1] == 3 else ("near_1", "near_2", "far_1", "far_2")
-    called = np.array(comparisons.names or range(comparisons.n_objects))
+    names = np.array(comparisons.names or range(comparisons.n_objects))
     columns = {} if comparisons.lines is None else {"line": comparisons.lines.tolist()}
-    columns |= {title: called[rows[:, place]].tolist() for place, title in enumerate(titles)}
+    columns |= {title: names[rows[:, place]].tolist() for place, title in enumerate(titles)}
     columns |= {"prediction": np.where(as_written, 1, -1).tolist(), "margin": (far - near).tolist()}
     return columns if sure is None else {**columns, "probability": np.maximum(sure, 1.0 - sure).tolist()}
 
@@ -185,7 +185,7 @@ def _choices(
 
 
 def _write_columns(path: Path, columns: Mapping[str, list[Any]]) -> None:
-    """Write a table as CSV or Parquet, whole or not at all."""
+    """Write a table as CSV or Parquet, completely or not at all."""
     import csv
     import io
 
@@ -214,7 +214,7 @@ def _write_columns(path: Path, columns: Mapping[str, list[Any]]) -> None:
 class DimsSearch:
     """How to search for the number of dimensions."""
 
-    most: Annotated[int, typer.Option(metavar="NUMBER", min=1, help="The most dimensions to try.")] = 10
+    most: Annotated[int, typer.Option(metavar="NUMBER", min=1, help="Largest number of dimensions to try.")] = 10
     folds: Annotated[int | None, typer.Option(metavar="NUMBER", min=2, help=FOLDS_HELP)] = None
     repeats: Annotated[
         int, typer.Option(metavar="NUMBER", min=1, help="Number of cross-validations, each with different folds.")
@@ -228,17 +228,17 @@ def dims(
     search: DimsSearch,
     out: Annotated[
         Path | None,
-        typer.Option("--out", "-o", metavar="FOLDER", help="Where to write; by default FILE's name with -dims."),
+        typer.Option("--out", "-o", metavar="FOLDER", help="Output folder; by default FILE's name with -dims."),
     ] = None,
     figure_format: FigureFormat = "png",
-    force: Annotated[bool, typer.Option("--force", help="Replace a folder that is there already.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Replace an existing folder.")] = False,
     fitting: Fitting,
     reading: Reading,
 ) -> None:
     """Find the number of dimensions that the answers support.
 
     Starting at 1, the number goes up as long as one or two more dimensions predict held-out answers significantly
-    better. Where ten or more people are known, they are held out whole. Ctrl-C keeps the dimensions that are done.
+    better. If there are ten or more people, each is held out whole. Ctrl-C keeps the dimensions that are done.
     """
     import closerthan as ct
     from closerthan.cli.output import DIMS, check_figure_format, check_target, save_figures, stem
@@ -278,9 +278,9 @@ def compare(
     ] = 2,
     out: Annotated[
         Path | None,
-        typer.Option("--out", "-o", metavar="FOLDER", help="Where to write; by default FILE's name with -compare."),
+        typer.Option("--out", "-o", metavar="FOLDER", help="Output folder; by default FILE's name with -compare."),
     ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Replace a folder that is there already.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Replace an existing folder.")] = False,
     *,
     fitting: Fitting,
     reading: Reading,
@@ -320,7 +320,7 @@ def _read(file: Path, reading: Reading) -> "Answers":
 
 
 def _print_notes(columns: str, sentences: Sequence[str]) -> None:
-    """Print what the columns mean, the verdict, and why this error is not that of other commands."""
+    """Print the meaning of the columns, the verdict, and why this error differs from that of other commands."""
     from closerthan.cli.screen import OTHER_ERRORS, as_options, print_wrapped
 
     typer.echo("")

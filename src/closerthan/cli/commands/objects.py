@@ -1,4 +1,4 @@
-"""Commands about objects: ``place`` new ones on a map, ``cluster`` them, ``central`` ones and outliers."""
+"""Commands about objects: ``place`` new ones on a map, ``cluster`` them, find ``central`` ones and outliers."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,13 +21,13 @@ class Placement:
     """How to place new objects."""
 
     loss: Annotated[
-        str | None, typer.Option(metavar="NAME", help="By default that of the fit; of a map alone it must be said.")
+        str | None, typer.Option(metavar="NAME", help="By default that of the fit; required for a map without a fit.")
     ] = None
     features: Annotated[
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="A table of numbers with a line for each object of the map and each new one, called like them.",
+            help="A table of numbers with one line per object, on the map or new, with their names.",
         ),
     ] = None
 
@@ -46,10 +46,10 @@ def place(
     ] = None,
     how: Placement,
     seed: Annotated[int, typer.Option(metavar="NUMBER", min=0, help="The same seed gives the same result.")] = SEED,
-    force: Annotated[bool, typer.Option("--force", help="Replace a file that is there already.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Replace an existing file.")] = False,
     reading: Reading,
 ) -> None:
-    """Put new objects on a map, from the answers about them in FILE; all others stay where they are."""
+    """Place new objects on a map, from the answers about them in FILE; all others keep their positions."""
     import numpy as np
 
     from closerthan.cli.output import check_file, stem
@@ -61,7 +61,7 @@ def place(
     target = out or Path(f"{map.name if map.is_dir() else stem(map)}-placed.csv")
     check_file(target, force)
     if file is None and how.features is None:
-        raise ValueError("there is nothing to place objects by; pass a FILE of answers, or --features FILE")
+        raise ValueError("there is no data to place objects with; pass a FILE of answers, or --features FILE")
     result = _result_at(map)
     answers = None
     if file is not None:
@@ -72,9 +72,9 @@ def place(
         answers = contents.comparisons
     table: Any = None
     if how.features is not None:
-        table, called = read_map(how.features)
-        if called is not None:
-            table = dict(zip(called, table, strict=True))
+        table, row_names = read_map(how.features)
+        if row_names is not None:
+            table = dict(zip(row_names, table, strict=True))
     placed = placed_on(answers, result, loss=how.loss, features=table, seed=seed)
     write_map(placed.embedding, placed.all_names, target)
     names = placed.names or [str(len(placed.known) + number) for number in range(len(placed.places))]
@@ -86,7 +86,7 @@ def place(
     ]
     print_columns(("object", "comparisons", "wrong", "± s.e."), rows)
     size = float(np.sqrt(np.sum(placed.known.var(axis=0))))
-    typer.echo(f"\n± s.e.: how far a place may be off; objects of the map are typically {size:.3g} from its centre.")
+    typer.echo(f"\n± s.e.: standard error of a position; objects of the map are typically {size:.3g} from its centre.")
     typer.echo(f"{target}  the map of {len(placed.known):,} objects and {counted(len(rows), 'new one')}")
 
 
@@ -115,20 +115,20 @@ class ClusterSearch:
             "-g",
             metavar="NUMBER",
             min=1,
-            help="Number of groups; by default found by silhouettes on the map.",
+            help="Number of groups; by default chosen by silhouettes.",
         ),
     ] = None
     method: Annotated[
         str | None,
         typer.Option(
             metavar="average|ward|spectral|comparisons",
-            help="By default average linkage of how often pairs were called close; on a map, Ward's method.",
+            help="By default average linkage of how often pairs were judged close; on a map, Ward's method.",
         ),
     ] = None
     thumbnails: Annotated[
-        Path | None, typer.Option(metavar="FOLDER", help="Images for the tree that are called like the objects.")
+        Path | None, typer.Option(metavar="FOLDER", help="Images for the tree that are named like the objects.")
     ] = None
-    most: Annotated[int, typer.Option(metavar="NUMBER", min=2, help="The most groups to try.")] = 8
+    most: Annotated[int, typer.Option(metavar="NUMBER", min=2, help="Largest number of groups to try.")] = 8
 
 
 @with_options(search=ClusterSearch, reading=reading)
@@ -149,10 +149,10 @@ def cluster(
     ] = None,
     seed: Annotated[int, typer.Option(metavar="NUMBER", min=0, help="The same seed gives the same groups.")] = SEED,
     figure_format: FigureFormat = "png",
-    force: Annotated[bool, typer.Option("--force", help="Replace files that are there already.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Replace existing files.")] = False,
     reading: Reading,
 ) -> None:
-    """Find groups of objects from the answers in FILE, or on a map, say whether they are clear, and draw their tree."""
+    """Find groups of objects from the answers in FILE, or on a map, test whether they are clear, and draw a tree."""
     from closerthan.cli.output import check_figure_format, check_file, stem
     from closerthan.cli.screen import print_columns, print_summary, print_wrapped
     from closerthan.files.labels import find_pictures
@@ -222,8 +222,8 @@ def _groups_on_map(path: Path, groups: int | None, method: str | None, most: int
         shares = [percent(float(part.mean()), digits=0) for part in (inside, apart) if len(part)]
         if len(shares) == 2:
             print_wrapped(
-                f"{'':<13}two objects of one group share one on {shares[0]} of {len(replicates):,} replicates, two of "
-                f"different groups on {shares[1]}"
+                f"{'':<13}two objects of one group stay together on {shares[0]} of {len(replicates):,} replicates, "
+                f"two of different groups are together on {shares[1]}"
             )
     return clustering
 
@@ -235,18 +235,18 @@ def central(
         str | None,
         typer.Option(
             metavar="lens-depth|nearness",
-            help="The share of three that an object is the most central of (by default for most-central answers), or "
-            "how often it is the nearer one less how often the farther one.",
+            help="lens-depth: the fraction of triples in which an object is the most central (default for most-central "
+            "answers); nearness: how often it is the nearer one minus how often it is the farther one.",
         ),
     ] = None,
     out: Annotated[
         Path | None, typer.Option("--out", "-o", metavar="FILE", help="By default FILE's name with -central.csv.")
     ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Replace a file that is there already.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Replace an existing file.")] = False,
     *,
     reading: Reading,
 ) -> None:
-    """Say which object in FILE is the most central (the medoid), and which are outliers, without a map."""
+    """Find the most central object in FILE (the medoid), and outliers, without a map."""
     from closerthan.cli.output import check_file, stem
     from closerthan.cli.screen import print_columns, print_summary
     from closerthan.files.formats.text import quoted

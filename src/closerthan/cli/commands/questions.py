@@ -19,17 +19,15 @@ class Selection:
     ] = "closer"
     dims: Annotated[int, typer.Option("--dims", "-d", metavar="NUMBER", min=1, help="Dimensions of the map.")] = 2
     random_share: Annotated[
-        float, typer.Option(metavar="SHARE", min=0, max=1, help="Questions drawn at random instead.")
+        float, typer.Option(metavar="FRACTION", min=0, max=1, help="Fraction of the questions to draw at random.")
     ] = 0.15
     exclude: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Questions that wait for an answer: a table that this command wrote."),
+        typer.Option(metavar="FILE", help="Questions that still await an answer: a table that this command wrote."),
     ] = None
     about: Annotated[
         list[str] | None,
-        typer.Option(
-            metavar="NAME", help="Ask about this object alone, which may be a new one. Several: one --about each."
-        ),
+        typer.Option(metavar="NAME", help="Ask only about this object, which may be new. Repeatable."),
     ] = None
 
 
@@ -39,21 +37,21 @@ def questions(
     file: Annotated[
         Path | None,
         typer.Argument(
-            metavar="[FILE]", help="The answers so far; without, pass --objects or --names.", show_default=False
+            metavar="[FILE]", help="The answers so far; without them, pass --objects or --names.", show_default=False
         ),
     ] = None,
     selection: Selection,
-    seed: Annotated[int, typer.Option(metavar="NUMBER", min=0, help="The same seed, the same questions.")] = SEED,
+    seed: Annotated[int, typer.Option(metavar="NUMBER", min=0, help="The same seed gives the same questions.")] = SEED,
     out: Annotated[
         Path | None, typer.Option("--out", "-o", metavar="FILE", help="By default FILE's name with -questions.csv.")
     ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Replace a file that is there already.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Replace an existing file.")] = False,
     reading: Reading,
 ) -> None:
-    """Write the questions whose answers will tell most about the map, the most urgent first.
+    """Write the questions whose answers are expected to be most informative, the most urgent first.
 
-    Columns are anchor, left and right (or item_1, item_2, item_3). Add a column answer (or odd) with what people say,
-    and closerthan fit reads the table.
+    Columns are anchor, left and right (or item_1, item_2, item_3). Add a column answer (or odd) with people's
+    answers, and closerthan fit reads the table.
     """
     import dataclasses
 
@@ -76,17 +74,17 @@ def questions(
         raise ValueError("there is no file of answers; pass --objects NUMBER or --names FILE to begin without any")
     is_odd = Questions(selection.ask, n_objects).kind == "odd"
     titles = ("item_1", "item_2", "item_3") if is_odd else ("anchor", "left", "right")
-    called = [str(name) for name in (names or range(n_objects))]
-    new = [name for name in dict.fromkeys(selection.about or ()) if name not in called]
+    all_names = [str(name) for name in (names or range(n_objects))]
+    new = [name for name in dict.fromkeys(selection.about or ()) if name not in all_names]
     if new and names is None and new != [str(n_objects + place) for place in range(len(new))]:
         raise ValueError(
-            f"--about {new[0]}: objects have numbers from 0 to {n_objects - 1}; a new one is called {n_objects}"
+            f"--about {new[0]}: objects have numbers from 0 to {n_objects - 1}; a new one must be {n_objects}"
         )
     if answers is not None and new:
-        both = None if names is None else (*called, *new)
-        answers = dataclasses.replace(answers, n_objects=len(called) + len(new), names=both)
-    called += new
-    waiting = [] if selection.exclude is None else _read(selection.exclude, titles, called)
+        both = None if names is None else (*all_names, *new)
+        answers = dataclasses.replace(answers, n_objects=len(all_names) + len(new), names=both)
+    all_names += new
+    waiting = [] if selection.exclude is None else _read(selection.exclude, titles, all_names)
     rows = choose_questions(
         answers,
         selection.count,
@@ -95,13 +93,13 @@ def questions(
         random_share=selection.random_share,
         exclude=waiting,
         kind=selection.ask,
-        n_objects=None if answers is not None else len(called),
-        about=[called.index(name) for name in selection.about] if selection.about else None,
+        n_objects=None if answers is not None else len(all_names),
+        about=[all_names.index(name) for name in selection.about] if selection.about else None,
     )
-    # On which side an option is shown must not tell anything.
+    # The side on which an option is shown must carry no information.
     shuffled = rows if is_odd else rows[:, 1:]
     shuffled[:] = np.random.default_rng([seed, 1]).permuted(shuffled, axis=1)
-    _write(target, titles, [[called[one] for one in row] for row in rows.tolist()])
+    _write(target, titles, [[all_names[one] for one in row] for row in rows.tolist()])
     typer.echo(f"{target}  {len(rows):,} questions, the most urgent first; columns: {', '.join(titles)}")
     if new:
         typer.echo(f"{', '.join(new)}: new, without answers so far")
@@ -120,7 +118,7 @@ def _read(path: Path, titles: tuple[str, ...], names: list[str]) -> list[list[in
     for place, row in enumerate(rows, start=2):
         for name in row:
             if name not in numbers:
-                raise ValueError(f"{path}, line {place}: there is no object {name!r}; names are as in the answers")
+                raise ValueError(f"{path}, line {place}: there is no object {name!r}; use the names in the answers")
     return [[numbers[name] for name in row] for row in rows]
 
 

@@ -1,4 +1,4 @@
-"""Commands about what can be believed: ``people`` and ``enough``."""
+"""Commands about the quality and the number of answers: ``people`` and ``enough``."""
 
 import math
 import sys
@@ -23,23 +23,23 @@ def people(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="The answers.", show_default=False)],
     out: Annotated[
         Path | None,
-        typer.Option("--out", "-o", metavar="FOLDER", help="Where to write; by default FILE's name with -people."),
+        typer.Option("--out", "-o", metavar="FOLDER", help="Output folder; by default FILE's name with -people."),
     ] = None,
     most: Annotated[
         int,
         typer.Option(
-            metavar="NUMBER", min=1, help="The most groups of people with maps of their own to look for; 1: none."
+            metavar="NUMBER", min=1, help="Largest number of groups of people with separate maps to look for; 1: none."
         ),
     ] = 3,
     figure_format: FigureFormat = "png",
-    force: Annotated[bool, typer.Option("--force", help="Replace a folder that is there already.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Replace an existing folder.")] = False,
     *,
     fitting: Fitting,
     reading: Reading,
 ) -> None:
     """Judge people by their answers: lapses, consistency, speed, and whether some have a map of their own.
 
-    Nobody is left out. To let doubtful answers count less where that helps, fit with --people weigh.
+    No one is excluded. To give doubtful answers less weight where that helps, fit with --people weigh.
     """
     import closerthan as ct
     from closerthan.cli.group import INTERRUPTED
@@ -63,7 +63,7 @@ def people(
         settings = fitting.settings.replace(loss=assessment.loss).within(budget)
         try:
             groups = ct.group_people(answers.comparisons, most_groups=most, settings=settings, **run)
-        except (KeyboardInterrupt, TimeOverError) as early:  # the table is there all the same
+        except (KeyboardInterrupt, TimeOverError) as early:  # the table of people is complete
             cut = ENDED[ended_by(early)]
         except ValueError as error:  # such as answers that are all about the same objects
             cut = str(error)
@@ -86,7 +86,7 @@ def people(
         print_columns(("maps", "held-out error", "of one map", "p"), rows)
     print_files(files_in(folder, PEOPLE))
     if cut:
-        what = "was made of what was done so far" if assessment.stopped_by else "is done"
+        what = "is based on what was done so far" if assessment.stopped_by else "is done"
         typer.echo(f"{cut}: the table of people {what}, groups of people were not looked for", err=True)
     if cut == ENDED["interrupted"]:
         raise typer.Exit(INTERRUPTED)
@@ -114,7 +114,7 @@ def _print_people(assessment: "PeopleAssessment") -> None:
     filled = {title: cells for title, cells in columns.items() if any(cells)}
     print_columns(list(filled), list(zip(*filled.values(), strict=True)), gap=1)
     if len(listed) < len(assessment.people):
-        typer.echo(f"... and {len(assessment.people) - len(listed):,} more, who are less troubling")
+        typer.echo(f"... and {len(assessment.people) - len(listed):,} more, who are less conspicuous")
     words = {
         "lapses": "fraction of answers that the others' map explains only as guesses (95 % interval)",
         "error": "of the others' map",
@@ -133,15 +133,21 @@ class CurveOptions:
     error: Annotated[
         float | None,
         typer.Option(
-            metavar="SHARE", min=0.001, max=0.499, help="A wanted error, as in 0.1: how many answers it needs."
+            metavar="FRACTION",
+            min=0.001,
+            max=0.499,
+            help="Target error, as in 0.1: estimate how many answers it needs.",
         ),
     ] = None
     folds: Annotated[
         int | None,
-        typer.Option(metavar="NUMBER", min=2, help="Parts, each of which is held out once. By default ten, or five."),
+        typer.Option(metavar="NUMBER", min=2, help="Number of parts; each is held out once. By default ten or five."),
     ] = None
     replicates: Annotated[
-        int, typer.Option(metavar="NUMBER", min=0, help="Maps of resampled answers that tell what is decided; 0: none.")
+        int,
+        typer.Option(
+            metavar="NUMBER", min=0, help="Number of maps of resampled answers, to see what is decided; 0: none."
+        ),
     ] = 100
 
 
@@ -152,14 +158,14 @@ def enough(
     curve_options: CurveOptions,
     out: Annotated[
         Path | None,
-        typer.Option("--out", "-o", metavar="FOLDER", help="Where to write; by default FILE's name with -enough."),
+        typer.Option("--out", "-o", metavar="FOLDER", help="Output folder; by default FILE's name with -enough."),
     ] = None,
     figure_format: FigureFormat = "png",
-    force: Annotated[bool, typer.Option("--force", help="Replace a folder that is there already.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Replace an existing folder.")] = False,
     fitting: Fitting,
     reading: Reading,
 ) -> None:
-    """Say whether the answers are enough: the error of maps of growing parts, and what twice as many would bring."""
+    """Estimate whether there are enough answers: the error with fewer answers, and with twice as many."""
     import closerthan as ct
     from closerthan.cli.group import INTERRUPTED
     from closerthan.cli.output import ENOUGH, check_figure_format, check_target, files_in, save_figures, stem
@@ -201,5 +207,5 @@ def enough(
         print_wrapped(f"- {sentence}", indent=2)
     print_files(files_in(folder, ENOUGH))
     if curve.stopped_by == "interrupted":
-        typer.echo("interrupted: what was done so far was written", err=True)
+        typer.echo("interrupted: the results so far were written", err=True)
         raise typer.Exit(INTERRUPTED)

@@ -1,4 +1,4 @@
-"""``closerthan views``: several maps for answers that are about different things."""
+"""``closerthan views``: several maps for answers that follow different criteria."""
 
 import sys
 from dataclasses import dataclass
@@ -18,11 +18,15 @@ class ViewSearch:
 
     number: Annotated[
         int | None,
-        typer.Option("--views", "-v", metavar="NUMBER", min=1, help="Number of views; by default chosen."),
+        typer.Option(
+            "--views", "-v", metavar="NUMBER", min=1, help="Number of views; by default chosen from the answers."
+        ),
     ] = None
     dims: Annotated[int, typer.Option("--dims", "-d", metavar="NUMBER", min=1, help="Dimensions of each map.")] = 2
-    most: Annotated[int, typer.Option(metavar="NUMBER", min=1, help="The most views to try.")] = 3
-    starts: Annotated[int, typer.Option(metavar="NUMBER", min=1, help="Random starts; the likeliest counts.")] = 32
+    most: Annotated[int, typer.Option(metavar="NUMBER", min=1, help="Largest number of views to try.")] = 3
+    starts: Annotated[
+        int, typer.Option(metavar="NUMBER", min=1, help="Number of random starts; the most likely result is kept.")
+    ] = 32
 
 
 @with_options(search=ViewSearch, reading=reading)
@@ -32,13 +36,13 @@ def views(
     search: ViewSearch,
     out: Annotated[
         Path | None,
-        typer.Option("--out", "-o", metavar="FILE", help="A page; by default FILE's name with -views.html."),
+        typer.Option("--out", "-o", metavar="FILE", help="The page to write; by default FILE's name with -views.html."),
     ] = None,
     seed: Annotated[int, typer.Option(metavar="NUMBER", min=0, help="The same seed gives the same maps.")] = SEED,
-    force: Annotated[bool, typer.Option("--force", help="Replace files that are there already.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Replace existing files.")] = False,
     reading: Reading,
 ) -> None:
-    """Find maps that share the answers in FILE among them, such as one of colour and one of shape.
+    """Find several maps that together explain the answers in FILE, such as one of colour and one of shape.
 
     Ctrl-C ends it early with the best maps so far.
     """
