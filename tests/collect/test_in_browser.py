@@ -395,7 +395,7 @@ def test_the_researchers_page_is_live_and_accessible(browser, tmp_path, size, da
             refit(study, store)
         browser.wait_for("document.querySelectorAll('#map image').length === 8")
         assert "1\npeople started" in browser.ask("document.getElementById('tiles').innerText")
-        assert "100 % left" in browser.ask("document.getElementById('people').innerText")
+        assert "100 % on the left" in browser.ask("document.getElementById('people').innerText")
         assert problems(browser) == []
         assert not browser.complaints()
 
