@@ -264,7 +264,7 @@ def test_an_invalid_map_is_an_error_that_names_the_line(tmp_path, text, problem)
 
 def test_a_map_without_an_embedding_a_folder_and_a_missing_file_are_errors(tmp_path):
     np.savez(tmp_path / "a.npz", points=np.zeros((2, 2)))
-    with pytest.raises(ValueError, match="no array 'embedding', but points"):
+    with pytest.raises(ValueError, match="no array 'embedding', only points"):
         read_map(tmp_path / "a.npz")
     with pytest.raises(ValueError, match="is a folder"):
         read_map(tmp_path)

@@ -18,7 +18,7 @@ from closerthan.files.formats.extras import extra
 from closerthan.files.formats.opening import is_gzipped, name_file_in_errors
 from closerthan.files.formats.parquet import check_size, labels_of_cells, open_parquet, reading_parquet
 from closerthan.files.formats.readers import suffix_of
-from closerthan.files.formats.tables import excerpt
+from closerthan.files.formats.tables import excerpt, is_number
 from closerthan.files.formats.text import quoted
 from closerthan.saving import whole_file
 
@@ -168,7 +168,7 @@ def _read_npz(path: Path) -> tuple[NDArray[np.float64], tuple[str, ...] | None]:
 
     arrays = read_npy(path)
     if "embedding" not in arrays:
-        raise ValueError(f"{path} is not a map: it has no array 'embedding', but {', '.join(arrays) or 'nothing'}")
+        raise ValueError(f"{path} is not a map: it has no array 'embedding', only {', '.join(arrays) or 'nothing'}")
     points = arrays["embedding"]
     if points.dtype.kind not in "iuf":
         raise ValueError(f"{path}: 'embedding' is of type {points.dtype}; expected numbers")
@@ -210,9 +210,9 @@ def _read_csv(path: Path) -> tuple[NDArray[np.float64], tuple[str, ...] | None]:
     if not header or not lines:
         raise ValueError(f"{path} has no map: expected a header line (name, x1, x2, ...) and one line per object")
     _check_titles(path, header)
-    if all(_is_number(cell) for cell in header):
+    if all(is_number(cell) for cell in header):
         raise ValueError(f"{path}, line 1 ({excerpt(','.join(header))}): expected a header line such as name,x1,x2")
-    named = _is_name(header[0], not all(_is_number(cells[0]) for _, cells in lines))
+    named = _is_name(header[0], not all(is_number(cells[0]) for _, cells in lines))
     if len(header) == named:
         raise ValueError(f"{path}, line 1 ({excerpt(','.join(header))}): it has names but no coordinates")
     points = np.empty((len(lines), len(header) - named))
@@ -241,11 +241,3 @@ def _check_titles(path: Path, titles: Sequence[str]) -> None:
 
 def _is_name(title: str, textual: bool) -> bool:
     return textual or title.strip().lower() in (_NAME, "names", "object", "label", "id")
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True

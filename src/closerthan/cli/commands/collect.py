@@ -194,7 +194,7 @@ def status(study: StudyFolder) -> None:
     with store:
         counts = progress(store)
         flagged = [person for person in people(store, description, access) if person.needs_attention]
-        judgement = store.value("SELECT judgement FROM maps WHERE judgement IS NOT NULL ORDER BY version DESC LIMIT 1")
+        judgement = store.latest_judgement()
     print_wrapped(
         f"{'people':<13}{counts.started:,} started, {counts.finished:,} finished, {counts.running:,} active, "
         f"{counts.dropped:,} dropped out, {counts.declined:,} declined"
@@ -205,9 +205,7 @@ def status(study: StudyFolder) -> None:
         + ("" if counts.median_ms is None else f"; median response time {counts.median_ms / 1000:.1f} s")
     )
     if judgement:
-        import json
-
-        print_wrapped(f"{'enough?':<13}{json.loads(judgement)['enough']}")
+        print_wrapped(f"{'enough?':<13}{judgement['enough']}")
     for person in flagged:
         print_wrapped(f"{'check':<13}{person.name}: {person.reasons}")
     if flagged:
@@ -240,7 +238,7 @@ def backup(
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace an existing file.")] = False,
 ) -> None:
-    """Copy the database of answers, which is possible even while the study is running."""
+    """Copy the database of answers, even while the study is running."""
     from datetime import datetime
 
     target = out or study / f"backup-{datetime.now():%Y-%m-%d-%H%M%S}.sqlite"

@@ -1,7 +1,7 @@
 """Active selection of questions by expected information.
 
-For each anchor, some random pairs of options are compared, and the pair whose answer is expected to carry the most
-information about which of several maps is right is selected. Anchors take turns, because the best questions over all
+For each anchor, random pairs of options are compared. The selected pair is the one whose answer is expected to carry
+the most information about which of several maps is right. Anchors take turns, because the best questions over all
 anchors would concern the same few objects.
 
 The information is the mutual information of answer and map, ``H(mean_m p_m) - mean_m H(p_m)``: ``p_m`` are the

@@ -5,7 +5,6 @@ agree. The refit process assesses the participants (:func:`~closerthan.collect.c
 stores the result with the map; this module adds the current counts from the database.
 """
 
-import json
 import math
 from collections import Counter, defaultdict
 from collections.abc import Sequence
@@ -100,8 +99,7 @@ def people(store: Store, study: Study, access: Access) -> list[Participant]:
             """SELECT participant, avg(rt_ms < ?) AS fast FROM questions JOIN answers ON question = id
             WHERE questions.place > 0 AND rt_ms IS NOT NULL GROUP BY participant""", 1000 * FAST
         )}  # fmt: skip
-        judgement = store.value("SELECT judgement FROM maps WHERE judgement IS NOT NULL ORDER BY version DESC LIMIT 1")
-        assessed: dict[str, Assessment] = json.loads(judgement or "{}").get("people") or {}
+        assessed: dict[str, Assessment] = store.latest_judgement().get("people") or {}
         checks, repeats, shared = passed_checks(store, study.kind), _repeats(store, study), _agreements(store, study)
     participants = []
     for row in rows:

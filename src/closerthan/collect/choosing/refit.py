@@ -41,7 +41,7 @@ def refit(study: Study, store: Store) -> int | None:
         available = {row["number"] for row in store.rows("SELECT number FROM objects WHERE shown")}
         # Questions that wait for an answer need not be put to anyone else.
         pending = store.rows("SELECT content FROM questions LEFT JOIN answers ON question = id WHERE question IS NULL")
-        before = store.value("SELECT judgement FROM maps WHERE judgement IS NOT NULL ORDER BY version DESC LIMIT 1")
+        before = store.latest_judgement()
         seed = 1 + (store.value("SELECT max(version) FROM maps") or 0)
         n_objects = store.value("SELECT count(*) FROM objects")
         last = store.value("SELECT places FROM maps ORDER BY version DESC LIMIT 1")
@@ -57,7 +57,7 @@ def refit(study: Study, store: Store) -> int | None:
     version = _write(store, answers, embedding, chosen, available)
     if version is not None and answers is not None and embedding is not None and belief is not None:
         # The assessment comes last, because participants need the queue first.
-        judgement = _judgement(study, store, answers, Fitted(embedding, list(belief.maps)), json.loads(before or "{}"))
+        judgement = _judgement(study, store, answers, Fitted(embedding, list(belief.maps)), before)
         with store.writing():
             store.change("UPDATE maps SET judgement = ? WHERE version = ?", json.dumps(judgement), version)
     return version

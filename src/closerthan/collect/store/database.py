@@ -1,6 +1,7 @@
 """The SQLite database of a study, in which every acknowledged answer survives a power failure."""
 
 import contextlib
+import json
 import os
 import sqlite3
 from collections.abc import Iterator, Sequence
@@ -131,6 +132,11 @@ class Store:
             for name in names:
                 self.change("UPDATE objects SET shown = 1 WHERE name = ?", name)
         return {name: numbers[name] for name in names}
+
+    def latest_judgement(self) -> Any:
+        """Return the latest assessment of a map as JSON data, or an empty dictionary if there is none."""
+        query = "SELECT judgement FROM maps WHERE judgement IS NOT NULL ORDER BY version DESC LIMIT 1"
+        return json.loads(self.value(query) or "{}")
 
     def tidy(self) -> None:
         """Move the journal into the file, so that the journal does not retain deleted data."""

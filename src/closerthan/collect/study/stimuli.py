@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, NotRequired, TypedDict
 
 from closerthan.checks import distinct
-from closerthan.files.formats.tables import MISSING
+from closerthan.files.formats.tables import MISSING, is_number
 
 __all__ = ["ENDINGS", "TABLE", "Stimulus", "StimulusMessage", "read_folder", "read_table", "write_table"]
 
@@ -95,7 +95,7 @@ def read_folder(folder: Path) -> list[Stimulus]:
         )
     stems = Counter(file.stem for file in files)
     # File readers expect either numbers or names, so 1.png and ant.png keep their extensions.
-    mixed = len({_is_number(stem) for stem in stems}) > 1
+    mixed = len({is_number(stem) for stem in stems}) > 1
     stimuli = []
     for file in files:
         name = file.stem if stems[file.stem] == 1 and not mixed else file.name
@@ -187,14 +187,6 @@ def _words_of(stem: str) -> str:
     return re.sub(r"[\s_-]+", " ", stem).strip()
 
 
-def _is_number(name: str) -> bool:
-    try:
-        float(name)
-    except ValueError:
-        return False
-    return True
-
-
 def _checked(stimuli: list[Stimulus], where: Path) -> list[Stimulus]:
     if len(stimuli) < 4:
         raise ValueError(f"{where} has {len(stimuli)} objects; a study needs at least 4")
@@ -203,8 +195,8 @@ def _checked(stimuli: list[Stimulus], where: Path) -> list[Stimulus]:
     missing = next((name for name in names if name in MISSING), None)
     if missing is not None:
         raise ValueError(f"{where}: the name {missing!r} denotes a missing value in data files; choose another name")
-    if len({_is_number(name) for name in names}) > 1:
-        number = next(name for name in names if _is_number(name))
+    if len({is_number(name) for name in names}) > 1:
+        number = next(name for name in names if is_number(name))
         raise ValueError(
             f"{where}: some names are numbers ({number}) and others are not; rename those that are numbers"
         )

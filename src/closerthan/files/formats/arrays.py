@@ -86,7 +86,9 @@ def read_npy(path: Path) -> Mapping[str, NDArray[Any]]:
             return {"array": np.lib.format.read_array(file, allow_pickle=False)}
     except FileNotFoundError:
         raise
-    except Exception as error:  # NumPy raises many types, such as struct.error and zlib.error, for a damaged file
+    except (
+        Exception
+    ) as error:  # for a damaged file, NumPy raises many types of exceptions, such as struct.error and zlib.error
         if is_numpy and "pickle" in str(error).lower():
             raise ValueError(
                 f"{path} holds pickled Python objects, which are never loaded, because they can run code; "
@@ -141,7 +143,7 @@ def _check_size(file: IO[bytes], size: int) -> None:
     read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
     try:
         shape, _, dtype = read(file)
-    except Exception:  # NumPy raises many types of exceptions, with messages of the Python parser
+    except Exception:  # NumPy raises many types of exceptions, some with unhelpful messages of the Python parser
         raise ValueError("its header is not that of an array; the file is damaged") from None
     declared, actual = math.prod(shape) * dtype.itemsize, size - file.tell()
     if not dtype.hasobject and declared != actual:

@@ -60,6 +60,6 @@ def _cells(column: Any) -> NDArray[Any] | list[Any]:
         return np.asarray(column)
     if hasattr(column, "to_pylist"):
         return list(column.to_pylist())
-    if hasattr(column, "isna"):  # pandas has several missing values
+    if hasattr(column, "isna"):  # pandas has several kinds of missing values
         return list(column.astype(object).where(column.notna(), None))
     return list(column.to_list())

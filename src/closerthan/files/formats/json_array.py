@@ -70,7 +70,7 @@ class JsonArrayTable(JsonLinesTable):
 
     @property
     def lines(self) -> NDArray[np.int32] | None:
-        """None: records have no line numbers."""
+        """None, because records have no line numbers."""
         return None
 
 

@@ -68,7 +68,9 @@ def list_of_records(record: Any) -> str | None:
     """Return the key under which a record lists further records; None if there is none or the record is an answer."""
     if not isinstance(record, dict) or any(fits(role, name) for role in _OBJECTS for name in record):
         return None
-    has_objects = any(is_object_column(name) for name in record)  # those of an answer, or all objects of a study
+    has_objects = any(
+        is_object_column(name) for name in record
+    )  # either the objects of one answer, or a list of all objects of the study
     lists = [name for name, value in record.items() if _is_table(value) and not is_object_column(name)]
     if len(lists) > 1 or has_objects:  # for example trials and a survey
         lists = [name for name in lists if any(map(_is_answer_or_more, record[name]))]

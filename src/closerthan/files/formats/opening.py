@@ -131,7 +131,7 @@ def check_decompressed_size(path: Path, floor: int = sizes.TEXT) -> None:
     path
         The file; an uncompressed file always passes.
     floor
-        Number of bytes that any file may decompress to.
+        Number of bytes to which any file may decompress.
     """
     archive = archive_of(path)
     if archive is None and not is_gzipped(path):

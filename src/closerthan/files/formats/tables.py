@@ -113,7 +113,7 @@ class Column:
         return empty[self.codes]
 
     def first_row(self, code: int) -> int:
-        """Return the first row that has a code."""
+        """Return the first row whose cell has this code."""
         return int(np.argmax(self.codes == code))
 
     def label_numbers(self) -> tuple[NDArray[np.float64], int | None]:
@@ -340,6 +340,21 @@ def as_number(text: str) -> float:
     (2.5, nan)
     """
     return float("nan") if text.strip() in MISSING else float(text)
+
+
+def is_number(text: str) -> bool:
+    """Return whether a text is a number in the syntax of Python.
+
+    Examples
+    --------
+    >>> is_number("2.5"), is_number("ant")
+    (True, False)
+    """
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
 
 
 class LoadedTable(Table):

@@ -429,7 +429,7 @@ def _without_unmarked_checks(rows: _Rows, is_check: NDArray[np.bool_], checks: M
 def _usable_rows(interpretation: Interpretation, reading: Reading) -> tuple[NDArray[np.bool_] | None, dict[str, int]]:
     """Return a mask of the usable rows (None: all), and the numbers of dropped rows by reason.
 
-    The first problem that may not be dropped raises an error.
+    The first row with a problem that is not to be dropped raises an error.
     """
     table, problems = interpretation.table, interpretation.problems
     if not problems:

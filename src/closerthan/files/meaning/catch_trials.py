@@ -47,7 +47,7 @@ _VAGUE_FLAGS = frozenset({"validation", "is_validation", "validation_trial", "is
 _YES = frozenset({"1", "true", "yes", "t", "y"})
 _NO = frozenset({"", "0", "false", "no", "f", "n", "na", "nan", "null"})
 
-FEWEST_CHECKS = 5  # unmarked trials with a known correct answer; fewer of them may be mistakes in the file (a guess)
+FEWEST_CHECKS = 5  # unmarked trials with a known correct answer; fewer of them may be mistakes in the file
 
 
 class Catch(NamedTuple):

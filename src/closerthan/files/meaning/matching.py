@@ -1,4 +1,4 @@
-"""Read answers about the objects of a map, which they identify by the same names or numbers."""
+"""Read answers about the objects of a map; file and map must use the same names or numbers."""
 
 import warnings
 from collections.abc import Mapping, Sequence

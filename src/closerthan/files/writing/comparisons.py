@@ -197,7 +197,7 @@ def _parquet(comparisons: Comparisons, file: BinaryIO) -> None:
     for title, values in _row_columns(comparisons).items():
         words = _words(comparisons, title)
         if words is None:
-            columns[title] = arrow.array(values, from_pandas=True)  # NaN is null
+            columns[title] = arrow.array(values, from_pandas=True)  # NaN is written as null
         else:
             codes = arrow.array(values % len(words))
             columns[title] = arrow.DictionaryArray.from_arrays(codes, arrow.array(words, arrow.string()))
