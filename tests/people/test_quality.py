@@ -304,8 +304,8 @@ def test_people_who_cannot_be_judged_are_not_counted_among_the_careful(assessmen
     fine = [one for one in assessment.people if one.verdict == "fine"]
     unclear = fine[0]._replace(name="ann", others_error=0.52, answers=40)
     found = dataclasses.replace(assessment, people=(unclear, *fine), weighted_error=assessment.plain_error)
-    assert found.sentences[0].startswith(f"none of the {len(fine)} of {len(fine) + 1} people who can be judged looks")
-    assert "1 of 9 people cannot be judged, since the map of the others predicts their" in found.sentences[1]
+    assert found.sentences[0].startswith(f"none of the {len(fine)} people who can be judged (of {len(fine) + 1}) looks")
+    assert "1 of 9 people cannot be judged, as the map of the others is not clearly better" in found.sentences[1]
 
 
 def test_a_lone_view_is_said_to_look_careless_where_answers_are_few(assessment):

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from closerthan.arrays import Array
 from closerthan.objects.comparison_tree import cut
 
-__all__ = ["GroupNumber", "count_groups", "same_number", "silhouette", "ward_tree"]
+__all__ = ["GroupNumber", "count_groups", "same_number", "silhouette"]
 
 DRAWS = 99  # maps without gaps
 LEVEL = 0.95  # quantile of their silhouettes that clear groups must exceed
@@ -113,19 +113,15 @@ def silhouette(apart: Array, labels: NDArray[np.intp]) -> float:
     return float(values.mean())
 
 
-def ward_tree(x: Array) -> Array:
-    """Return Ward's hierarchical clustering of a map (Ward 1963) as SciPy's linkage matrix."""
-    from scipy.cluster.hierarchy import linkage
-
-    tree: Array = linkage(x, "ward")
-    return tree
-
-
 def _silhouettes(x: Array, most: int) -> dict[int, float]:
-    """Return the mean silhouette for each number of groups with at least two objects on average."""
+    """Return the mean silhouette for each number of groups with at least two objects on average.
+
+    The groups are those of Ward's hierarchical clustering (Ward 1963).
+    """
+    from scipy.cluster.hierarchy import linkage
     from scipy.spatial.distance import pdist, squareform
 
-    apart, tree = squareform(pdist(x)), ward_tree(x)
+    apart, tree = squareform(pdist(x)), linkage(x, "ward")
     return {number: silhouette(apart, cut(tree, number)) for number in range(2, min(most, len(x) // 2) + 1)}
 
 

@@ -379,7 +379,7 @@ def _search(fits: _MixtureFits, n_dims: int, most: int) -> Views:
             before = scores
             if as_good is None:
                 chosen, best, rival = number, part, None
-            else:  # with yet another view, the prediction may still be better than that of both
+            else:  # one more view may still predict better than this rival
                 rival = rival or as_good
         views = fits.all(Shape(chosen, n_dims))
     except _StoppedEarly:

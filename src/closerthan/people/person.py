@@ -35,7 +35,7 @@ VERDICTS = {
     "careless": "looks careless: no map predicts the answers as well as it should; look at them before you decide",
     "unlike": "answers unlike the others, for an unknown reason: look at the answers",
     "own view": "careful, but with a different view from the others: keep, and see whose maps predict the answers",
-    "unclear": "cannot be judged, as the map of the others predicts the answers no better than chance: keep",
+    "unclear": "cannot be judged, as the map of the others is not clearly better than chance on the answers: keep",
     "few": "too few answers to tell: keep",
     "fine": "keep",
 }
@@ -188,7 +188,8 @@ class Person(NamedTuple):
     def _predicted_by(self, standard_errors: float) -> str:
         """Return the map, "group" or "own", that beats the map of the others by this many standard errors.
 
-        A map of the others that is no better than chance is replaced by chance, and one that is worse by its reverse.
+        A map of the others that is not significantly different from chance is replaced by chance, and a worse one by
+        its reverse.
         """
         low, high = error_interval(self.others_error, self.answers)
         others = 0.5 if low <= 0.5 <= high else min(self.others_error, 1 - self.others_error)

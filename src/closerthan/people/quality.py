@@ -63,7 +63,7 @@ STATEMENTS = {
     "careless": ("looks careless", "look careless"),
     "unlike": ("answers unlike the others, for an unknown reason", "answer unlike the others, for an unknown reason"),
     "own view": ("is careful, but has a different view", "are careful, but have a different view"),
-    "unclear": ("cannot be judged, since the map of the others predicts their answers no better than chance",) * 2,
+    "unclear": ("cannot be judged, as the map of the others is not clearly better than chance on their answers",) * 2,
     "few": ("gave too few answers to be judged",) * 2,
 }
 """Statements about one person, and about several people, with the same verdict."""
@@ -167,7 +167,7 @@ class PeopleAssessment:
             )
         elif not any(of_verdict[name] for name in DOUBTFUL) and of_verdict["fine"]:
             n_judged = total - len(of_verdict["unclear"]) - len(of_verdict["few"])
-            group = f"{total} people" if n_judged == total else f"the {n_judged} of {total} people who can be judged"
+            group = f"{total} people" if n_judged == total else f"the {n_judged} people who can be judged (of {total})"
             advice_for_all = "" if of_verdict["own view"] else ": use all answers as they are"
             sentences.append(f"none of {group} looks careless{advice_for_all}")
         sentences += [
@@ -210,7 +210,7 @@ class PeopleAssessment:
 
     @property
     def is_chance(self) -> bool:
-        """True if maps of the others predict the answers of all people no better than chance.
+        """True if maps of the others do not predict the answers of all people clearly better than chance.
 
         The standard error is based on the spread between people, since answers of one person need not be independent.
         """

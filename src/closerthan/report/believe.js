@@ -4,7 +4,7 @@
  * @typedef {{number: number, near: number, trust: string, decided: Packed, shareDecided: string, unsettled: number[],
  *   ellipses: {axes: number, moments: Packed, radii: number[], areShown: boolean, held: string},
  *   pairs: Record<"from" | "to" | "nearest" | "near", Packed>, reliability: string,
- *   calibration: {said: number, right: number, low: number, high: number}[]}} ReplicateFindings */
+ *   calibration: {predicted: number, right: number, low: number, high: number}[]}} ReplicateFindings */
 /** @typedef {{titles: string[], rows: string[][], doubtful: number, total: number,
  *   sentences: string[]}} PeopleFindings */
 /** @typedef {{sentence: string, number: number, names: string[], total: number, groups: number[], matrix: Packed,

@@ -33,7 +33,7 @@ MOST_LISTED = 2_000  # objects: with more, no neighbours are listed
 MOST_NAMED = 5  # objects named in a fact
 FITS = {"people": 40, "groups": 50, "enough": 70}  # approximate duration of each part, in fits to all answers
 ENOUGH = {
-    "chance": "no better than chance",
+    "chance": "no, predictions are not clearly better than chance",
     "more": "no, more would help",
     "unsettled": "enough to predict answers, but not to interpret all positions",
     "enough": "yes",

@@ -4,8 +4,8 @@
     Each unit (person, block or answer) gets a random weight from the exponential distribution (Rubin 1981). No unit is
     dropped, so no object loses all its answers.
 "multinomial"
-    As many units as there are, drawn with replacement (Efron 1979). Fits without weights are faster, and where objects
-    have many answers none loses all of them.
+    Units are drawn with replacement, as many as there are (Efron 1979). Fits without weights are faster, and objects
+    with many answers do not lose all of them.
 "poisson"
     Each unit counts a Poisson(1) number of times, independently of the others, which approximates the multinomial
     scheme. Units with count 0 keep a negligible weight. The questions of a running study are chosen by such replicates.

@@ -170,15 +170,18 @@ class LearningCurve:
 
     @property
     def is_chance(self) -> bool:
-        """True if predictions of new answers are hardly better than chance."""
+        """True if new answers are not predicted clearly better than by chance.
+
+        Either the 95 % interval of the error includes 50 %, or the error is above 45 %.
+        """
         return self.now.high >= 0.5 or self.now.error > GUESSING
 
     @property
     def verdict(self) -> str:
         """The verdict on the number of answers, from the curve and from the unsettled objects.
 
-        "chance": new answers are predicted no better than by chance; "more": more answers would lower the error;
-        "unsettled": they would not, but the positions of some objects are not settled; "enough": neither.
+        "chance": new answers are not predicted clearly better than by chance; "more": more answers would lower the
+        error; "unsettled": they would not, but the positions of some objects are not settled; "enough": neither.
         """
         if self.is_chance:
             return "chance"
@@ -212,7 +215,7 @@ class LearningCurve:
     def summary(self) -> str:
         """The verdict in one line, for a figure."""
         if self.is_chance:
-            return "New answers are predicted no better than by chance: check that people read the questions."
+            return "New answers are not predicted clearly better than by chance: check that people read the questions."
         gain = max(self.now.error - self.twice.error, 0.0)
         lower = f"Twice as many {self.by} would lower the error by about {percentage_points(gain)} percentage points"
         meaning = {
@@ -263,8 +266,8 @@ class LearningCurve:
         """Return conclusions and advice in words; with a target error, also the number of answers that it needs."""
         now, subject = self.now, f"with all {self.total:,} {self.by}, new answers"
         if self.is_chance:
-            better = "no" if now.high >= 0.5 else "hardly"
-            sentences = [f"{subject} are predicted {better} better than by chance, which is 50 %: their error is {now}"]
+            predicted = "not predicted clearly" if now.high >= 0.5 else "predicted hardly"
+            sentences = [f"{subject} are {predicted} better than by chance, which is 50 %: their error is {now}"]
         else:
             sentences = [f"{subject} are predicted with an error of {now}"]
         sentences.append(self.advice)

@@ -421,7 +421,7 @@ class _Units(NamedTuple):
         return units
 
     def shuffled(self, rng: np.random.Generator) -> NDArray[np.int64]:
-        """Return random groups of the rows: paired units swap their two parts or not, the others are permuted."""
+        """Return random groups of the rows: parts of paired units are swapped at random, other units are permuted."""
         swap = self.paired & (rng.random(self.number) < 0.5)
         where = np.zeros(self.number, dtype=np.int64)
         where[self.unit] = self.group

@@ -62,7 +62,7 @@ def plan_refits(
     result: Result | None,
     options: Mapping[str, Any],
 ) -> FitPlan:
-    """Return the plan of a function that fits subsets of the answers, from its arguments.
+    """Return the fit plan for a function that refits subsets of the answers, from the arguments of that function.
 
     Without ``settings``, those of ``result`` are used with one start, and without its early stopping and time limit.
     The loss is that of ``result``.

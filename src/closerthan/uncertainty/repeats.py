@@ -98,7 +98,7 @@ class NoiseCeiling:
         return (
             f"{measured}the best possible map would have an error of {percent(self.least_error)} (95 % interval "
             f"{percent(low)} to {percent(high)}) if all questions were equally hard, and of up to "
-            f"{percent(self.most_error)} (95 % interval to {percent(1 - self.low)}) otherwise"
+            f"{percent(self.most_error)} (95 % interval up to {percent(1 - self.low)}) otherwise"
         )
 
 
