@@ -135,7 +135,7 @@ class Result:
 
     @property
     def best_record(self) -> Record:
-        """The record of the epoch of the map."""
+        """The record of the epoch that the map is from."""
         return self.history[self.best_epoch]
 
     def __repr__(self) -> str:

@@ -125,7 +125,7 @@ def test_the_help_of_fit_begins_with_ten_common_options():
 
 def test_the_default_of_by_is_the_one_that_dims_uses():
     shown = CliRunner().invoke(app, ["dims", "--help"], env={"COLUMNS": "200"}).stdout
-    assert "people where at least ten are known, otherwise as for fit" in " ".join(shown.split())
+    assert "people if there are at least ten, otherwise as for fit" in " ".join(shown.split())
 
 
 def test_every_command_is_listed():

@@ -29,7 +29,7 @@ app = App(
     pretty_exceptions_enable=False,
     rich_markup_mode="rich",
     help='Answers to "is i closer to j than to k?" go in, a map comes out.',
-    epilog="Errors are one sentence and exit code 2; with [bold]--debug[/bold] anywhere on the line, a traceback too.",
+    epilog="An error is one sentence, with exit code 2; [bold]--debug[/bold] anywhere on the line adds a traceback.",
 )
 
 COMMANDS = (

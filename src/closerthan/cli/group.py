@@ -23,7 +23,7 @@ _ClickError: Any = typer.BadParameter.__mro__[2]
 
 
 class CommandGroup(Group):
-    """All commands; an error is one sentence and exit code 2."""
+    """The group of all commands; an error is printed as one sentence, with exit code 2."""
 
     def main(self, args: Sequence[str] | None = None, **options: Any) -> Any:  # type: ignore[override]
         _open_streams()

@@ -418,7 +418,7 @@ class Judging:
         typer.Option(
             rich_help_panel=RELIABILITY,
             metavar="weigh|skip",
-            help="weigh: answers of people who look careless count less; skip: do not assess people.",
+            help="weigh: answers of people who look careless count less; skip: do not assess people with replicates.",
         ),
     ] = None
     groups: Annotated[
@@ -558,8 +558,8 @@ def _where(conditions: list[str]) -> dict[str | int, Any] | None:
         parts = re.fullmatch(r"([^=<>!~]+)(!=|<=|>=|<|>|=)(.*)", condition, re.DOTALL)
         column, sign, text = (part.strip() for part in parts.groups()) if parts else ("", "", "")
         values = text.split(",") if sign in ("=", "!=") else [text]
-        strange = any(value.startswith(("=", "<", ">", "!", "~")) for value in values)
-        if not column or strange or (sign not in ("=", "!=") and not text):
+        has_operator = any(value.startswith(("=", "<", ">", "!", "~")) for value in values)
+        if not column or has_operator or (sign not in ("=", "!=") and not text):
             raise ParameterError(
                 "where",
                 condition,

@@ -114,7 +114,7 @@ class DimsChoice:
             return f"{counted(chosen, 'dimension')}: {held_out}, no better than chance, so the answers support no map"
         reason = held_out
         if chosen > 1:
-            # The step that led here may have been over a number of dimensions that does not help by itself.
+            # The last step may have skipped a number of dimensions that does not help by itself.
             steps = {fewer: gain(self.scores[fewer], error) for fewer in (chosen - 1, chosen - 2) if fewer > 0}
             fewer = next(fewer for fewer, step in steps.items() if step.is_sure)
             reason += f", lower than with {fewer} by {steps[fewer]}"

@@ -69,10 +69,10 @@ def check_about(result: Result, comparisons: Comparisons | None) -> None:
     """Raise an error if comparisons have other names than the objects of a map, since errors would be meaningless."""
     if comparisons is None or result.names is None or comparisons.names in (None, result.names):
         return
-    strange = [repr(name) for name in comparisons.names or () if name not in set(result.names)]
-    few = f" ({', '.join(strange[:3])}{', ...' * (len(strange) > 3)})" if strange else ""
+    unknown = [repr(name) for name in comparisons.names or () if name not in set(result.names)]
+    few = f" ({', '.join(unknown[:3])}{', ...' * (len(unknown) > 3)})" if unknown else ""
     raise ValueError(
-        f"the comparisons have other names{few} than the objects of the map; make them with names=result.names"
+        f"the comparisons have other names{few} than the objects of the map; create them with names=result.names"
     )
 
 

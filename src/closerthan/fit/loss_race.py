@@ -89,7 +89,7 @@ class Choice:
         whole("seed", data["seed"], least=0)
         whole("n_starts", data["n_starts"])
         if candidates[0].loss not in LOSSES or data["best_start"] not in range(max(len(ends), 1)):
-            raise ValueError("no such loss, or start")
+            raise ValueError("there is no such loss or start")
         return cls(candidates, data["seed"], data["n_starts"], data["best_start"], ends)
 
 

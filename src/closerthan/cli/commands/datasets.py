@@ -50,7 +50,7 @@ def get(
     out: Annotated[
         Path | None,
         typer.Argument(
-            metavar="OUT", help="A file for its comparisons, as closerthan convert writes it.", show_default=False
+            metavar="OUT", help="A file for its comparisons, in a format of closerthan convert.", show_default=False
         ),
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace an existing file.")] = False,

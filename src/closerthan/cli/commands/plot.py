@@ -73,7 +73,10 @@ def appearance(
     marker_size: Annotated[
         float | None,
         typer.Option(
-            metavar="POINTS", min=0.2, max=40, help="Diameter of the markers; by default, it suits the figure."
+            metavar="POINTS",
+            min=0.2,
+            max=40,
+            help="Diameter of the markers; by default, it depends on the size of the figure.",
         ),
     ] = None,
     dpi: Annotated[
