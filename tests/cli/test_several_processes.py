@@ -140,7 +140,7 @@ class TestKilled:
     def test_resuming_without_a_checkpoint_begins_anew(self, folder):
         code, _, errors = fit_here(folder, "--checkpoint", "state", "--resume")
         assert code == 0
-        assert "no state yet: starting from the beginning" in errors
+        assert "there is no state yet; starting from the beginning" in errors
 
 
 class TestInterrupted:
@@ -186,7 +186,7 @@ def test_of_two_fits_into_one_folder_one_wins_and_the_other_says_so(folder):
     ends = sorted(ended(process) for process in both)
     assert [code for code, *_ in ends] == [0, 2]
     loser = ends[1][2]
-    assert "map exists" in loser or "somebody else" in loser
+    assert "map exists" in loser or "another process" in loser
     assert ct.Result.load(folder / "map" / "result.npz").embedding.shape == (15, 2)
 
 

@@ -262,7 +262,7 @@ def test_the_command_asks_about_an_object_without_answers(tmp_path, monkeypatch,
 def test_the_number_of_a_new_object_follows_the_others(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     output = closerthan("questions", "--objects", 5, "--count", 3, "--about", "zebra", code=2)
-    assert "objects have numbers from 0 to 4; a new one is called 5" in " ".join(output.split())
+    assert "objects have numbers from 0 to 4; a new one must be 5" in " ".join(output.split())
 
 
 def test_wrong_options_are_explained(tmp_path, monkeypatch):
