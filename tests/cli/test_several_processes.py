@@ -140,7 +140,7 @@ class TestKilled:
     def test_resuming_without_a_checkpoint_begins_anew(self, folder):
         code, _, errors = fit_here(folder, "--checkpoint", "state", "--resume")
         assert code == 0
-        assert "no state yet: starting from the beginning" in errors
+        assert "no state yet; starting from the beginning" in errors
 
 
 class TestInterrupted:

@@ -414,7 +414,7 @@ def test_without_repeats_there_is_no_ceiling():
 def test_people_must_be_known_and_several(judge):
     with pytest.raises(ValueError, match=r"takes people, but nothing says who gave the answers"):
         judge(ct.Comparisons.from_triplets([[0, 1, 2], [1, 0, 2]]))
-    with pytest.raises(ValueError, match="all answers are of one person"):
+    with pytest.raises(ValueError, match="all answers are from one person"):
         judge(ct.Comparisons.from_triplets([[0, 1, 2], [1, 0, 2]], people=["ann", "ann"]))
 
 
@@ -492,7 +492,7 @@ def test_the_loss_of_a_given_fit_is_used():
 
 
 def test_settings_of_a_single_fit_are_refused():
-    with pytest.raises(TypeError, match="unknown keyword argument 'checkpoint'"):
+    with pytest.raises(TypeError, match="unexpected keyword argument 'checkpoint'"):
         ct.assess_people(answered(3, 30), checkpoint="x.npz", **QUICK)
 
 
