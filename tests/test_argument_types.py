@@ -177,6 +177,8 @@ class World:
         quick = {"loss": "ste", "epochs": 1}
         return {
             "Clustering.to_csv": {"path": self.folder / "clusters.csv"},
+            "Comparisons.from_columns": {"rows": self.answers.rows, "n_objects": 8},
+            "Comparisons.in_memory": {"most": 10},
             "Comparisons.of": {"data": np.array(self.answers.rows)},
             "History.from_csv": {"path": self.folder / "history.csv"},
             "Replicates.load": {"path": self.folder / "replicates.npz"},

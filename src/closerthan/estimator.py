@@ -277,7 +277,8 @@ class OrdinalEmbedding(BaseEstimator):  # type: ignore[misc]
         >>> model.classes_, bool(model.predict_proba([[0, 1, 2]])[0, 1] > 0.5)
         (array([-1,  1]), True)
         """
-        holds = self.result_.probability(self._comparisons_on_map(X))
+        comparisons = self._comparisons_on_map(X)
+        holds = self.result_.probability(comparisons)
         return np.column_stack([1 - holds, holds])
 
     def score(self, X: Any, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None) -> float:
