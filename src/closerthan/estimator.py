@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn import get_config
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state, estimator_html_repr
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from closerthan.arrays import Array
@@ -29,6 +30,13 @@ from closerthan.settings import Settings
 from closerthan.solvers import Solver
 
 __all__ = ["OrdinalEmbedding"]
+
+
+def _has_probabilities(model: "OrdinalEmbedding") -> bool:
+    """Return whether a model has ``predict_proba``; before the fit, the loss may still have to be chosen."""
+    if not hasattr(model, "result_"):
+        return True
+    return model.result_.calibration is not None or model.result_.loss.is_likelihood
 
 
 class OrdinalEmbedding(BaseEstimator):  # type: ignore[misc]
@@ -264,12 +272,13 @@ class OrdinalEmbedding(BaseEstimator):  # type: ignore[misc]
         """
         return np.where(self.decision_function(X) > 0, 1, -1)
 
+    @available_if(_has_probabilities)  # type: ignore[untyped-decorator]
     def predict_proba(self, X: Any) -> Array:
         """Return the probability of each label, -1 and +1 (``classes_``), for each row.
 
         Probabilities are calibrated if ``result_.calibration`` is set (see :func:`closerthan.held_out_error`).
         Otherwise they are those of the loss: ste, tste and ckl model probabilities, which are overconfident if answers
-        are few, and gnmds and soe have none, which is an error.
+        are few. gnmds and soe model none, so a model fitted with them has no such method.
 
         Examples
         --------
