@@ -74,7 +74,8 @@ def _api() -> str:
         page += _heading(f"ct.{family}", "-")
         module = getattr(ct, family)
         page += inspect.getdoc(module).partition("\n\n")[0] + "\n\n"
-        page += "".join(_entry(f"closerthan.{family}", name, getattr(module, name)) for name in module.__all__)
+        own = [name for name in module.__all__ if name not in ct._MODULES]  # the others are described above
+        page += "".join(_entry(f"closerthan.{family}", name, getattr(module, name)) for name in own)
     return page
 
 

@@ -38,7 +38,8 @@ FOLDS = 5
 OVERLAP = 1.5
 
 
-class Scores(NamedTuple):
+@dataclasses.dataclass(frozen=True, repr=False, eq=False)
+class Scores:
     """Errors on held-out comparisons, for each fit and for each split unit.
 
     Attributes
