@@ -42,7 +42,7 @@ _CHUNK = 1 << 20  # rows per block, which bounds the memory for temporary arrays
 
 
 @checked
-def triplet_error(comparisons: Comparisons | ArrayLike, embedding: ArrayLike) -> float:
+def triplet_error(answers: Comparisons | ArrayLike, embedding: ArrayLike) -> float:
     """Return the fraction (by weight) of comparisons that the map gets wrong; equal distances count as wrong.
 
     It works for triplets and quadruplets.
@@ -52,12 +52,12 @@ def triplet_error(comparisons: Comparisons | ArrayLike, embedding: ArrayLike) ->
     >>> triplet_error([[0, 1, 2], [0, 2, 1]], [[0.0], [1.0], [3.0]])
     0.5
     """
-    answers = Comparisons.of(comparisons, unmentioned="ignore")
-    return agreement.wrong_fraction(answers, _map_of(answers, embedding))
+    comparisons = Comparisons.of(answers, unmentioned="ignore")
+    return agreement.wrong_fraction(comparisons, _map_of(comparisons, embedding))
 
 
 @checked
-def margins(comparisons: Comparisons | ArrayLike, embedding: ArrayLike) -> Array:
+def margins(answers: Comparisons | ArrayLike, embedding: ArrayLike) -> Array:
     """Return the squared distance of the far pair minus that of the near pair, positive where the map agrees.
 
     Examples
@@ -65,12 +65,12 @@ def margins(comparisons: Comparisons | ArrayLike, embedding: ArrayLike) -> Array
     >>> margins([[0, 1, 2], [0, 2, 1]], [[0.0], [1.0], [3.0]])
     array([ 8., -8.])
     """
-    answers = Comparisons.of(comparisons, unmentioned="ignore")
-    return agreement.margins(answers, _map_of(answers, embedding))
+    comparisons = Comparisons.of(answers, unmentioned="ignore")
+    return agreement.margins(comparisons, _map_of(comparisons, embedding))
 
 
 @checked
-def log_odds(comparisons: Comparisons | ArrayLike, embedding: ArrayLike, loss: str | Loss) -> Array:
+def log_odds(answers: Comparisons | ArrayLike, embedding: ArrayLike, loss: str | Loss) -> Array:
     """Return ``loss(far, near) - loss(near, far)``: the increase of the loss if a comparison were reversed.
 
     Where the loss is the negative logarithm of a probability, as in ste, tste and ckl, these are the log odds that an
@@ -81,13 +81,13 @@ def log_odds(comparisons: Comparisons | ArrayLike, embedding: ArrayLike, loss: s
     >>> log_odds([[0, 1, 2], [0, 2, 1]], [[0.0], [1.0], [3.0]], "ste")
     array([ 8., -8.])
     """
-    answers = Comparisons.of(comparisons, unmentioned="ignore")
-    x = _map_of(answers, embedding)
-    return agreement.log_odds(answers, x, loss_named(loss).in_dims(x.shape[1]))
+    comparisons = Comparisons.of(answers, unmentioned="ignore")
+    x = _map_of(comparisons, embedding)
+    return agreement.log_odds(comparisons, x, loss_named(loss).in_dims(x.shape[1]))
 
 
 @checked
-def distances(comparisons: Comparisons | ArrayLike, embedding: ArrayLike) -> tuple[Array, Array]:
+def distances(answers: Comparisons | ArrayLike, embedding: ArrayLike) -> tuple[Array, Array]:
     """Return the distances on the map between the near pair and between the far pair of each comparison.
 
     Examples
@@ -95,18 +95,18 @@ def distances(comparisons: Comparisons | ArrayLike, embedding: ArrayLike) -> tup
     >>> distances([[0, 1, 2]], [[0.0], [1.0], [3.0]])
     (array([1.]), array([3.]))
     """
-    answers = Comparisons.of(comparisons)
-    x = _map_of(answers, embedding)
-    near, far = np.empty(len(answers)), np.empty(len(answers))
-    for begin in range(0, len(answers), _CHUNK):
+    comparisons = Comparisons.of(answers)
+    x = _map_of(comparisons, embedding)
+    near, far = np.empty(len(comparisons)), np.empty(len(comparisons))
+    for begin in range(0, len(comparisons), _CHUNK):
         part = slice(begin, begin + _CHUNK)
-        for (one, other), distance in zip(pairs_of(answers.rows[part]), (near, far), strict=True):
+        for (one, other), distance in zip(pairs_of(comparisons.rows[part]), (near, far), strict=True):
             distance[part] = np.linalg.norm(x[one] - x[other], axis=1)
     return near, far
 
 
 @checked
-def object_errors(comparisons: Comparisons | ArrayLike, embedding: ArrayLike) -> Array:
+def object_errors(answers: Comparisons | ArrayLike, embedding: ArrayLike) -> Array:
     """Return for each object the fraction (by weight) of its comparisons that the map gets wrong.
 
     All comparisons that contain the object count, each once. The error of an object without comparisons is NaN.
@@ -116,11 +116,11 @@ def object_errors(comparisons: Comparisons | ArrayLike, embedding: ArrayLike) ->
     >>> object_errors([[0, 1, 2], [0, 2, 1], [1, 2, 3]], [[0.0], [1.0], [3.0], [9.0]])
     array([0.5       , 0.33333333, 0.33333333, 0.        ])
     """
-    answers = Comparisons.of(comparisons)
-    x = _map_of(answers, embedding)
+    comparisons = Comparisons.of(answers)
+    x = _map_of(comparisons, embedding)
     wrong, total = np.zeros(len(x)), np.zeros(len(x))
-    for begin in range(0, len(answers), _CHUNK):
-        part = answers.take(slice(begin, begin + _CHUNK))
+    for begin in range(0, len(comparisons), _CHUNK):
+        part = comparisons.take(slice(begin, begin + _CHUNK))
         violated = ~(margins(part, x) > 0)
         weights = np.ones(len(part)) if part.weights is None else part.weights
         for objects, once in first_mentions(part.rows):
@@ -179,7 +179,7 @@ def proportion_standard_error(proportion: Any, number: Any) -> Any:
 
 
 @checked
-def effective_number(comparisons: Comparisons, embedding: ArrayLike | None = None, *, by: str = AUTO) -> float:
+def effective_number(answers: Comparisons, embedding: ArrayLike | None = None, *, by: str = AUTO) -> float:
     """Return how many independent comparisons of equal weight would measure an error as precisely as these.
 
     The independent units are the groups that are held out as a whole (see :meth:`Comparisons.groups`): the questions,
@@ -192,7 +192,7 @@ def effective_number(comparisons: Comparisons, embedding: ArrayLike | None = Non
 
     Parameters
     ----------
-    comparisons
+    answers
         The comparisons that the error is measured on.
     embedding
         The map whose error is measured.
@@ -207,16 +207,16 @@ def effective_number(comparisons: Comparisons, embedding: ArrayLike | None = Non
     >>> effective_number(Comparisons.from_triplets([[0, 1, 2], [1, 0, 2], [0, 1, 3], [1, 0, 3]]))
     2.0
     """
-    by = comparisons.split_unit(by)
-    weights = comparisons.weights
+    by = answers.split_unit(by)
+    weights = answers.weights
     if by == "comparisons":
-        return float(len(comparisons)) if weights is None else kish_number(weights)
-    if not comparisons.cheap_to_enumerate:
-        return _estimated_from_sample(comparisons, embedding, by)
-    group = comparisons.groups(by)
+        return float(len(answers)) if weights is None else kish_number(weights)
+    if not answers.cheap_to_enumerate:
+        return _estimated_from_sample(answers, embedding, by)
+    group = answers.groups(by)
     if embedding is None:
         return kish_number(np.bincount(group, weights))
-    return clustered_number(~(margins(comparisons, embedding) > 0), group, weights)
+    return clustered_number(~(margins(answers, embedding) > 0), group, weights)
 
 
 @checked

@@ -10,7 +10,7 @@ __all__ = ["answer_similarities"]
 
 
 @checked
-def answer_similarities(comparisons: Comparisons) -> Array:
+def answer_similarities(answers: Comparisons) -> Array:
     """Return, for each pair, how often it is the closer one minus how often the farther one (Perrot et al. 2020).
 
     For triplets (AddS-3), ``S_ij = sum over k of [i: j < k] - [i: k < j] + [j: i < k] - [j: k < i]``, weighted. For
@@ -22,10 +22,10 @@ def answer_similarities(comparisons: Comparisons) -> Array:
     >>> answer_similarities(Comparisons.from_triplets([[0, 1, 2], [1, 0, 2]])).tolist()
     [[0.0, 2.0, -1.0], [2.0, 0.0, -1.0], [-1.0, -1.0, 0.0]]
     """
-    n_objects = comparisons.n_objects
-    weights = np.ones(len(comparisons)) if comparisons.weights is None else comparisons.weights
+    n_objects = answers.n_objects
+    weights = np.ones(len(answers)) if answers.weights is None else answers.weights
     sums = np.zeros(n_objects * n_objects)
-    for (one, other), sign in zip(pairs_of(comparisons.rows), (1.0, -1.0), strict=True):
+    for (one, other), sign in zip(pairs_of(answers.rows), (1.0, -1.0), strict=True):
         sums += np.bincount(one.astype(np.int64) * n_objects + other, sign * weights, n_objects * n_objects)
     square = sums.reshape(n_objects, n_objects)
     return square + square.T
