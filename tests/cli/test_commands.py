@@ -822,3 +822,132 @@ def test_settings_are_json_that_every_program_reads(simulated):
     about = json.loads(text("answers-map/settings.json"), parse_constant=no_constant)
     assert about["starts"][0]["validation_error"] is None
     assert about["settings"]["loss"]["name"] == about["candidates"][0]["loss"]
+
+
+# ---- replicates, probabilities, and the number of dimensions ---------------------------------------------------------
+
+
+def printed(*words):
+    return closerthan(*words).stdout
+
+
+def table(path):
+    with open(path, newline="") as file:
+        return list(csv.DictReader(file))
+
+
+@pytest.fixture(scope="module")
+def fits(tmp_path_factory):
+    """A fit with replicates, and one without."""
+    place = tmp_path_factory.mktemp("fits")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(place)
+        printed("simulate", "answers.csv", "--objects", 12, "--answers", 1200, "--noise", "ste")
+        output = printed("fit", "answers.csv", "--loss", "ste", "--no-report", "--replicates", 20)
+        printed("fit", "answers.csv", "--loss", "soe", "--no-report", "--out", "plain-map")
+    (place / "output.txt").write_text(output)
+    return place
+
+
+def test_all_figures_are_written_in_the_format_that_was_chosen(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    printed("simulate", "answers.csv", "--objects", 8, "--answers", 400, "--noise", "ste")
+    options = ("--loss", "ste", "--no-report", "--replicates", 6, "--no-enough", "--held-out", 0, "--groups", 2)
+    output = printed("fit", "answers.csv", *options, "--format", "svg")
+    figures = {
+        path.name for path in (tmp_path / "answers-map").iterdir() if path.suffix not in (".csv", ".npz", ".json")
+    }
+    assert figures == {"map.svg", "ellipses.svg", "neighbours.svg", "calibration.svg", "groups.svg"}
+    assert all("<svg" in (tmp_path / "answers-map" / name).read_text("utf-8") for name in figures)
+    assert "answers-map/ellipses.svg" in output
+    printed("fit", "answers.csv", *options, "--format", "pdf", "--force")  # known files: they may be replaced
+    assert not (tmp_path / "answers-map" / "map.svg").exists()
+
+
+@pytest.mark.slow
+def test_fit_writes_what_can_be_believed(fits):
+    map_folder = fits / "answers-map"
+    output = (fits / "output.txt").read_text()
+    assert "20 maps" in output
+    assert "of all triplets" in output
+    for name in ("ellipses.png", "neighbours.png", "calibration.png"):
+        assert (map_folder / name).stat().st_size > 5_000
+    replicates = ct.Replicates.load(map_folder / "replicates.npz")
+    assert len(replicates) == 20
+    ellipses = table(map_folder / "ellipses.csv")
+    assert [row["name"] for row in ellipses] == [str(number) for number in range(12)]
+    written = np.array([[float(row[f"half_axis_{axis}"]) for axis in (1, 2)] for row in ellipses])
+    np.testing.assert_allclose(written, replicates.ellipses(0.95).half_axes())
+    neighbours = table(map_folder / "neighbours.csv")
+    nearest = replicates.neighbour_probability(1)
+    assert all(nearest[int(row["name"]), int(row["neighbour"])] == float(row["nearest"]) for row in neighbours)
+
+
+def test_without_replicates_none_of_it_is_written(fits):
+    assert not (fits / "plain-map" / "replicates.npz").exists()
+
+
+def test_replicates_predict_where_there_are_some(fits, monkeypatch):
+    monkeypatch.chdir(fits)
+    output = printed("predict", "answers-map", "answers.csv", "--force")
+    committee = ct.Replicates.load("answers-map/replicates.npz").committee
+    assert f"by {len(committee.maps)} maps" in " ".join(output.split())
+    rows = ct.read_comparisons("answers.csv").rows
+    expected = ct.Replicates.load("answers-map/replicates.npz").probability(rows)
+    written = table("answers-predictions.csv")
+    assert [int(row["prediction"]) for row in written] == np.where(expected > 0.5, 1, -1).tolist()
+    sure = np.array([float(row["probability"]) for row in written])
+    np.testing.assert_allclose(sure, np.maximum(expected, 1 - expected), atol=1e-4)
+
+
+def test_a_single_map_is_calibrated_on_held_out_answers(fits, monkeypatch):
+    monkeypatch.chdir(fits)
+    output = printed("predict", "plain-map", "answers.csv", "--force")
+    assert "calibrated on held-out answers" in " ".join(output.split())
+    result = ct.Result.load("plain-map/result.npz")
+    assert result.calibration.n_answers > 100
+    probability = np.array([float(row["probability"]) for row in table("answers-predictions.csv")])
+    assert (probability >= 0.5).all()
+    assert probability.max() > 0.8
+
+
+def test_a_map_without_its_fit_has_no_probability(fits, monkeypatch):
+    monkeypatch.chdir(fits)
+    printed("predict", "plain-map/map.csv", "answers.csv", "--force")
+    assert "probability" not in table("answers-predictions.csv")[0]
+
+
+def test_dims_gives_one_verdict(fits, monkeypatch):
+    monkeypatch.chdir(fits)
+    shown = printed("dims", "answers.csv", "--loss", "soe", "--repeats", 1, "--out", "verdict")
+    verdict = " ".join(shown.split())
+    assert verdict.count("predict significantly better") == 1
+    assert "worth" not in verdict
+    assert "questions, each held out whole" in verdict
+
+
+def test_dims_holds_out_people_where_they_are_known(fits, monkeypatch):
+    monkeypatch.chdir(fits)
+    rows = ct.read_comparisons("answers.csv").rows
+    people = np.arange(len(rows)) % 10
+    ct.files.write_comparisons(ct.Comparisons.from_triplets(rows, people=people), "people.csv")
+    words = ("dims", "people.csv", "--most", 1, "--loss", "soe", "--repeats", 1, "--force")
+    assert "over 10 people, each held out whole" in printed(*words)
+    assert "questions, each held out whole" in printed(*words, "--by", "answers")
+
+
+@pytest.mark.slow
+def test_people_and_the_learning_curve_are_written_unless_they_are_left_out(fits, monkeypatch):
+    monkeypatch.chdir(fits)
+    rows = ct.read_comparisons("answers.csv").rows
+    answers = ct.Comparisons.from_triplets(rows, people=np.arange(len(rows)) % 6)
+    ct.files.write_comparisons(answers, "study.csv")
+    output = printed("fit", "study.csv", "--loss", "soe", "--no-report", "--replicates", 5, "--people", "skip")
+    assert "Enough?" in output
+    assert (fits / "study-map" / "learning-curve.csv").exists()
+    assert not (fits / "study-map" / "people.csv").exists()
+    printed("fit", "study.csv", "--loss", "soe", "--no-report", "--replicates", 5, "--no-enough", "--force")
+    assert {"people.csv", "people.png", "people-matrix.csv", "people-matrix.png", "calibration.csv"} <= {
+        file.name for file in (fits / "study-map").iterdir()
+    }
+    assert not (fits / "study-map" / "learning-curve.csv").exists()
