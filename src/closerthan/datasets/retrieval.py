@@ -89,7 +89,7 @@ def synthetic_classes(
     n_features: int = 1600,
     *,
     separation: float = 0.6,
-    seed: int | np.random.Generator | None = None,
+    seed: int | np.random.Generator | None = 0,
 ) -> Labelled:
     """Generate overlapping classes with the shape of the paper's image features.
 

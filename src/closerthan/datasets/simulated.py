@@ -23,7 +23,7 @@ def simulated(
     level: float | None = None,
     quadruplets: bool = False,
     names: Sequence[str] | None = None,
-    seed: int | np.random.Generator | None = None,
+    seed: int | np.random.Generator | None = 0,
 ) -> Comparisons:
     """Simulate noisy answers to random questions about points.
 

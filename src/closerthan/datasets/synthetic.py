@@ -26,7 +26,7 @@ def synthetic(
     *,
     flipped: float = 0.0,
     quadruplets: bool = False,
-    seed: int | np.random.Generator | None = None,
+    seed: int | np.random.Generator | None = 0,
 ) -> Synthetic:
     """Draw points from N(0, I / 20) and random comparisons of them; the defaults are those of the paper's Table 1.
 

@@ -40,7 +40,7 @@ def choose_questions(
     count: int = 1,
     *,
     n_dims: int = 2,
-    seed: int | None = None,
+    seed: int | None = 0,
     loss: str | Loss = LOSS,
     random_share: float = RANDOM_SHARE,
     exclude: Iterable[Sequence[int]] = (),
