@@ -169,7 +169,7 @@ def _growth(results: Results) -> str:
         )
         for record in results.where(part="growth")
     ]
-    return table(("what grows", "to", "threads", "ms per epoch"), rows) if rows else ""
+    return table(("quantity", "grows to", "threads", "ms per epoch"), rows) if rows else ""
 
 
 def _memory(results: Results) -> str:

@@ -80,7 +80,7 @@ def measured() -> dict[str, float]:
     rows[:, 1:] = np.where(rows[:, 1:] == rows[:, :1], (rows[:, :1] + 1) % N_OBJECTS, rows[:, 1:])
     own = Comparisons(rows[launch.rank * N_ANSWERS // 2 : (launch.rank + 1) * N_ANSWERS // 2], N_OBJECTS)
     start, schedule = 0.1 * rng.standard_normal((N_OBJECTS, N_DIMS)), StepSchedule(0.1, REACH * N_OBJECTS, 4.0)
-    found: dict[str, float] = {}
+    seconds: dict[str, float] = {}
 
     def timed(device: Any, answers: Comparisons) -> float:
         with device.objective(answers, LOSSES["ste"]()) as objective:
@@ -93,10 +93,10 @@ def measured() -> dict[str, float]:
             return time.perf_counter() - began
 
     if group.rank == 0:
-        found["seconds_per_answer"] = timed(CPU(1), own) / len(own)
+        seconds["seconds_per_answer"] = timed(CPU(1), own) / len(own)
     else:
         group.all_gather(None)
-    found["pass_of_two"] = timed(Distributed(CPU(1), group), own)
+    seconds["pass_of_two"] = timed(Distributed(CPU(1), group), own)
     import torch
 
     moves = torch.zeros(N_OBJECTS * N_DIMS + 2)
@@ -104,10 +104,10 @@ def measured() -> dict[str, float]:
     began = time.perf_counter()
     for _ in range(50):
         group.add(moves)
-    found["exchange"] = (time.perf_counter() - began) / 50
-    found["exchanges"] = exchanges(N_ANSWERS, N_OBJECTS)
+    seconds["exchange"] = (time.perf_counter() - began) / 50
+    seconds["exchanges"] = exchanges(N_ANSWERS, N_OBJECTS)
     group.leave()
-    return found
+    return seconds
 
 
 def main() -> None:

@@ -54,12 +54,12 @@ napoleon_attr_annotations = False
 # ---- the API page: everything public, module by module, so that it cannot fall behind --------------------------------
 
 
-def _entry(owner: str, name: str, found: Any) -> str:
-    if isinstance(found, type):
+def _entry(owner: str, name: str, thing: Any) -> str:
+    if isinstance(thing, type):
         return f".. autoclass:: {owner}.{name}\n\n"
-    if callable(found):
+    if callable(thing):
         return f".. autofunction:: {owner}.{name}\n\n"
-    return f".. data:: {owner}.{name}\n\n   {', '.join(f'``{key}``' for key in found)}\n\n"
+    return f".. data:: {owner}.{name}\n\n   {', '.join(f'``{key}``' for key in thing)}\n\n"
 
 
 def _heading(title: str, line: str) -> str:
