@@ -6,7 +6,7 @@ import inspect
 import re
 import sys
 import typing
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Self
@@ -234,6 +234,29 @@ def reading(**values: Any) -> Reading:
 
 
 reading.__signature__ = inspect.signature(_ReadingOptions)  # type: ignore[attr-defined]
+
+
+@dataclass(frozen=True)
+class OutputFolder:
+    """The folder that a command writes its tables and figures to."""
+
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            "--out", "-o", metavar="FOLDER", help="Output folder; by default the names of FILE and of the command."
+        ),
+    ] = None
+    figure_format: FigureFormat = "png"
+    force: Annotated[bool, typer.Option("--force", help="Replace an existing folder.")] = False
+
+    def path(self, file: Path, command: str, contents: Collection[str]) -> Path:
+        """Return the folder to write to; raise an error if it cannot be written, or holds other files."""
+        from closerthan.cli.output import check_figure_format, check_target, stem
+
+        check_figure_format(self.figure_format)
+        folder = self.out or Path(f"{stem(file)}-{command}")
+        check_target(folder, self.force, contents)
+        return folder
 
 
 # ---- how to fit ------------------------------------------------------------------------------------------------------

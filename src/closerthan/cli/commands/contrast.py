@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from closerthan.checks import ParameterError
-from closerthan.cli.options import FigureFormat, Fitting, Reading, fitting_options, reading, with_options
+from closerthan.cli.options import Fitting, OutputFolder, Reading, fitting_options, reading, with_options
 
 if TYPE_CHECKING:
     from closerthan.files.meaning.answers import Answers
@@ -49,18 +49,14 @@ class Contrast:
 
 @with_options(
     pair=Contrast,
+    output=OutputFolder,
     fitting=fitting_options(by_default="people if they are identified, otherwise answers"),
     reading=reading,
 )
 def contrast(
     *,
     pair: Contrast,
-    out: Annotated[
-        Path | None,
-        typer.Option("--out", "-o", metavar="FOLDER", help="Output folder; by default FILE's name with -contrast."),
-    ] = None,
-    figure_format: FigureFormat = "png",
-    force: Annotated[bool, typer.Option("--force", help="Replace an existing folder.")] = False,
+    output: OutputFolder,
     fitting: Fitting,
     reading: Reading,
 ) -> None:
@@ -72,15 +68,13 @@ def contrast(
     """
     import closerthan as ct
     from closerthan.cli.group import INTERRUPTED
-    from closerthan.cli.output import check_figure_format, check_target, files_in, save_figures, stem
+    from closerthan.cli.output import files_in, save_figures
     from closerthan.cli.screen import print_files
     from closerthan.files import write_map
     from closerthan.saving import json_text, whole_folder
 
     fitting.refuse_file()
-    check_figure_format(figure_format)
-    folder = out or Path(f"{stem(pair.file)}-contrast")
-    check_target(folder, force, CONTRAST)
+    folder = output.path(pair.file, "contrast", CONTRAST)
     titles, groups = _groups(pair.file, pair.other, pair.between, reading)
     one, two = (group.comparisons for group in groups)
     difference = ct.compare_maps(
@@ -90,12 +84,12 @@ def contrast(
         settings=fitting.settings,
         **fitting.run_options(sys.stderr.isatty()),
     )
-    with whole_folder(folder, replace=force) as draft:
+    with whole_folder(folder, replace=output.force) as draft:
         difference.to_csv(draft / "objects.csv")
         for number, one in enumerate(difference.aligned, start=1):
             write_map(one, difference.maps[0].names, draft / f"map-{number}.csv")
         (draft / "contrast.json").write_text(f"{json_text(_numbers(difference, titles))}\n", encoding="utf-8")
-        save_figures(draft, {"overlay.png": difference.plot(groups=titles)}, figure_format)
+        save_figures(draft, {"overlay.png": difference.plot(groups=titles)}, output.figure_format)
     _print_difference(difference)
     print_files(files_in(folder, CONTRAST))
     if difference.stopped_by == "interrupted":

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from closerthan.cli.options import FigureFormat, Fitting, Reading, fitting_options, reading, with_options
+from closerthan.cli.options import Fitting, OutputFolder, Reading, fitting_options, reading, with_options
 
 if TYPE_CHECKING:
     from closerthan.comparisons import Comparisons
@@ -221,17 +221,14 @@ class DimsSearch:
     ] = 4
 
 
-@with_options(search=DimsSearch, fitting=fitting_options(omit="n_dims", by_default=DIMS_BY), reading=reading)
+@with_options(
+    search=DimsSearch, output=OutputFolder, fitting=fitting_options(omit="n_dims", by_default=DIMS_BY), reading=reading
+)
 def dims(
     *,
     file: Annotated[Path, typer.Argument(metavar="FILE", help="The answers.", show_default=False)],
     search: DimsSearch,
-    out: Annotated[
-        Path | None,
-        typer.Option("--out", "-o", metavar="FOLDER", help="Output folder; by default FILE's name with -dims."),
-    ] = None,
-    figure_format: FigureFormat = "png",
-    force: Annotated[bool, typer.Option("--force", help="Replace an existing folder.")] = False,
+    output: OutputFolder,
     fitting: Fitting,
     reading: Reading,
 ) -> None:
@@ -241,14 +238,12 @@ def dims(
     better. If there are ten or more people, each is held out whole. Ctrl-C keeps the dimensions that are done.
     """
     import closerthan as ct
-    from closerthan.cli.output import DIMS, check_figure_format, check_target, save_figures, stem
+    from closerthan.cli.output import DIMS, save_figures
     from closerthan.cli.screen import print_columns, print_summary
     from closerthan.evaluate.dims import TITLES
 
     fitting.refuse_file()
-    check_figure_format(figure_format)
-    folder = out or Path(f"{stem(file)}-dims")
-    check_target(folder, force, DIMS)
+    folder = output.path(file, "dims", DIMS)
     answers = _read(file, reading)
     print_summary(answers.summary)
     choice = ct.choose_dims(
@@ -264,9 +259,9 @@ def dims(
 
     def write(draft: Path) -> None:
         choice.to_csv(draft / "dims.csv")
-        save_figures(draft, {"dims.png": choice.plot()}, figure_format)
+        save_figures(draft, {"dims.png": choice.plot()}, output.figure_format)
 
-    _write(folder, DIMS, force, write, choice.stopped_by)
+    _write(folder, DIMS, output.force, write, choice.stopped_by)
 
 
 @with_options(fitting=fitting_options(omit="loss"), reading=reading)

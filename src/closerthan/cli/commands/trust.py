@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from closerthan.cli.options import FigureFormat, Fitting, Reading, fitting_options, reading, with_options
+from closerthan.cli.options import Fitting, OutputFolder, Reading, fitting_options, reading, with_options
 from closerthan.settings import ENDED, TimeOverError, ended_by
 
 if TYPE_CHECKING:
@@ -18,22 +18,17 @@ MOST_LINES = 40  # people on the screen; the file has all
 LONGEST_NAME = 12
 
 
-@with_options(fitting=fitting_options(), reading=reading)
+@with_options(output=OutputFolder, fitting=fitting_options(), reading=reading)
 def people(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="The answers.", show_default=False)],
-    out: Annotated[
-        Path | None,
-        typer.Option("--out", "-o", metavar="FOLDER", help="Output folder; by default FILE's name with -people."),
-    ] = None,
     most: Annotated[
         int,
         typer.Option(
             metavar="NUMBER", min=1, help="Largest number of groups of people with separate maps to look for; 1: none."
         ),
     ] = 3,
-    figure_format: FigureFormat = "png",
-    force: Annotated[bool, typer.Option("--force", help="Replace an existing folder.")] = False,
     *,
+    output: OutputFolder,
     fitting: Fitting,
     reading: Reading,
 ) -> None:
@@ -43,16 +38,14 @@ def people(
     """
     import closerthan as ct
     from closerthan.cli.group import INTERRUPTED
-    from closerthan.cli.output import PEOPLE, check_figure_format, check_target, files_in, save_figures, stem
+    from closerthan.cli.output import PEOPLE, files_in, save_figures
     from closerthan.cli.screen import print_columns, print_files, print_summary, print_wrapped
     from closerthan.report.findings import Findings
     from closerthan.saving import whole_folder
     from closerthan.wording import p_number, percent
 
     fitting.refuse_file()
-    check_figure_format(figure_format)
-    folder = out or Path(f"{stem(file)}-people")
-    check_target(folder, force, PEOPLE)
+    folder = output.path(file, "people", PEOPLE)
     answers = reading.read(file)
     print_summary(answers.summary)
     on_terminal, budget = sys.stderr.isatty(), fitting.settings.budget()
@@ -67,11 +60,11 @@ def people(
             cut = ENDED[ended_by(early)]
         except ValueError as error:  # such as answers that are all about the same objects
             cut = str(error)
-    with whole_folder(folder, replace=force) as draft:
+    with whole_folder(folder, replace=output.force) as draft:
         assessment.to_csv(draft / "people.csv", groups)
         if groups is not None:
             groups.to_csv(draft / "people-matrix.csv")
-        save_figures(draft, Findings(people=assessment, groups=groups).figures(), figure_format)
+        save_figures(draft, Findings(people=assessment, groups=groups).figures(), output.figure_format)
     _print_people(assessment)
     typer.echo("")
     for sentence in assessment.sentences:
@@ -151,33 +144,26 @@ class CurveOptions:
     ] = 100
 
 
-@with_options(curve_options=CurveOptions, fitting=fitting_options(), reading=reading)
+@with_options(curve_options=CurveOptions, output=OutputFolder, fitting=fitting_options(), reading=reading)
 def enough(
     *,
     file: Annotated[Path, typer.Argument(metavar="FILE", help="The answers.", show_default=False)],
     curve_options: CurveOptions,
-    out: Annotated[
-        Path | None,
-        typer.Option("--out", "-o", metavar="FOLDER", help="Output folder; by default FILE's name with -enough."),
-    ] = None,
-    figure_format: FigureFormat = "png",
-    force: Annotated[bool, typer.Option("--force", help="Replace an existing folder.")] = False,
+    output: OutputFolder,
     fitting: Fitting,
     reading: Reading,
 ) -> None:
     """Estimate whether there are enough answers: the error with fewer answers, and with twice as many."""
     import closerthan as ct
     from closerthan.cli.group import INTERRUPTED
-    from closerthan.cli.output import ENOUGH, check_figure_format, check_target, files_in, save_figures, stem
+    from closerthan.cli.output import ENOUGH, files_in, save_figures
     from closerthan.cli.screen import OTHER_ERRORS, print_columns, print_files, print_summary, print_wrapped
     from closerthan.plotting import learning_curve_figure
     from closerthan.saving import whole_folder
     from closerthan.wording import percent, percent_range
 
     fitting.refuse_file()
-    check_figure_format(figure_format)
-    folder = out or Path(f"{stem(file)}-enough")
-    check_target(folder, force, ENOUGH)
+    folder = output.path(file, "enough", ENOUGH)
     answers = reading.read(file)
     print_summary(answers.summary)
     curve = ct.learning_curve(
@@ -187,9 +173,9 @@ def enough(
         settings=fitting.settings,
         **fitting.run_options(sys.stderr.isatty()),
     )
-    with whole_folder(folder, replace=force) as draft:
+    with whole_folder(folder, replace=output.force) as draft:
         curve.to_csv(draft / "learning-curve.csv")
-        save_figures(draft, {"learning-curve.png": learning_curve_figure(curve)}, figure_format)
+        save_figures(draft, {"learning-curve.png": learning_curve_figure(curve)}, output.figure_format)
         if curve.ceilings:
             curve.noise_to_csv(draft / "noise.csv")
     low, high = curve.intervals
