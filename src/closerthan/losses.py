@@ -49,6 +49,7 @@ References
 - Y. Terada, U. von Luxburg: Local ordinal embedding. ICML 2014.
 """
 
+import contextlib
 import dataclasses
 import math
 from typing import Self, dataclass_transform
@@ -56,7 +57,19 @@ from typing import Self, dataclass_transform
 from closerthan.checks import positive
 from closerthan.registry import resolve
 
-__all__ = ["CKL", "GNMDS", "LOSSES", "SOE", "STE", "TSTE", "Loss", "loss_named"]
+__all__ = [
+    "CKL",
+    "GNMDS",
+    "LOSSES",
+    "SOE",
+    "STE",
+    "TSTE",
+    "Loss",
+    "Penalized",
+    "loss_named",
+    "name_with_parameter",
+    "without_penalty",
+]
 
 
 @dataclass_transform(frozen_default=True)
@@ -302,15 +315,79 @@ class SOE(Loss):
         return violation / near_distance, -violation / far_distance
 
 
+class Penalized(Loss):
+    """A loss plus a penalty on the squared distances of its pairs: ``loss(near, far) + weight * (near + far)``.
+
+    Examples
+    --------
+    >>> Penalized(GNMDS(), 0.5).value(1.0, 1.5), Penalized(GNMDS(), 0.5).slopes(1.0, 1.5)
+    (1.75, (1.5, -0.5))
+    """
+
+    loss: Loss
+    weight: float
+
+    @property
+    def is_likelihood(self) -> bool:
+        return self.loss.is_likelihood
+
+    def in_dims(self, n_dims: int) -> Self:
+        return dataclasses.replace(self, loss=self.loss.in_dims(n_dims))
+
+    def in_kernels(self) -> Loss:
+        return dataclasses.replace(self, loss=self.loss.in_kernels())
+
+    def value(self, near: float, far: float) -> float:
+        return self.loss.value(near, far) + self.weight * (near + far)
+
+    def slopes(self, near: float, far: float) -> tuple[float, float]:
+        slope_near, slope_far = self.loss.slopes(near, far)
+        return slope_near + self.weight, slope_far + self.weight
+
+
+def without_penalty(loss: Loss) -> Loss:
+    """Return the loss that a penalty was added to, or the loss itself if it has none.
+
+    Examples
+    --------
+    >>> without_penalty(Penalized(STE(), 0.1)), without_penalty(STE())
+    (STE(), STE())
+    """
+    return loss.loss if isinstance(loss, Penalized) else loss
+
+
 LOSSES: dict[str, type[Loss]] = {"gnmds": GNMDS, "ckl": CKL, "ste": STE, "tste": TSTE, "soe": SOE}
 
 
 def loss_named(loss: str | Loss | type[Loss]) -> Loss:
-    """Return the loss for a name, a class or an instance.
+    """Return the loss for a name, a class or an instance; a number after the name sets the loss's parameter.
 
     Examples
     --------
-    >>> loss_named("gnmds")
-    GNMDS(margin=1.0)
+    >>> loss_named("gnmds"), loss_named("tste-4")
+    (GNMDS(margin=1.0), TSTE(alpha=4.0))
     """
+    if isinstance(loss, str) and loss not in LOSSES:
+        name, _, number = loss.partition("-")
+        fields = dataclasses.fields(LOSSES[name]) if name in LOSSES else ()  # type: ignore[arg-type]
+        with contextlib.suppress(ValueError):
+            parameters = {field.name: float(number) for field in fields}
+            if len(parameters) == 1:
+                return LOSSES[name](**parameters)
     return resolve(loss, LOSSES, Loss, "loss")
+
+
+def name_with_parameter(loss: Loss) -> str | None:
+    """Return the name from which :func:`loss_named` makes this loss; None if there is none.
+
+    Examples
+    --------
+    >>> name_with_parameter(TSTE(alpha=4.0)), name_with_parameter(STE())
+    ('tste-4', 'ste')
+    """
+    for name, loss_class in LOSSES.items():
+        if type(loss) is loss_class:
+            numbers = [f"-{getattr(loss, field.name):g}" for field in dataclasses.fields(loss_class)]  # type: ignore[arg-type]
+            candidate = name + "".join(numbers)
+            return candidate if loss_named(candidate) == loss else None
+    return None

@@ -32,14 +32,14 @@ DIFFERENT = 0.1
 
 
 class Candidate(NamedTuple):
-    """A loss that took part in the race of ``loss="auto"``.
+    """A loss with a penalty that took part in the race of ``loss="auto"``.
 
     Attributes
     ----------
     loss
-        Its name.
+        Name of the loss; tste-4 is t-STE with 4 degrees of freedom.
     held_out_error
-        Mean held-out error over its rounds, at its best epoch.
+        Mean held-out error over its rounds.
     rounds
         Number of rounds in which it was evaluated.
     train_error
@@ -47,6 +47,8 @@ class Candidate(NamedTuple):
     behind, standard_error
         By how much its held-out error exceeds the winner's on the same answers, and the standard error of that
         difference, computed over questions (or people), not comparisons; 0 for the winner, NaN if not measured.
+    penalty
+        Strength of its penalty.
     """
 
     loss: str
@@ -55,6 +57,7 @@ class Candidate(NamedTuple):
     train_error: float = math.nan
     behind: float = math.nan
     standard_error: float = math.nan
+    penalty: float = 0.0
 
     @property
     def is_tied(self) -> bool:
@@ -142,7 +145,9 @@ class Result:
         n_objects, n_dims = self.embedding.shape
         parts = (
             f"{n_objects:,} objects in {counted(n_dims, 'dimension')}",
-            f"loss {self.loss_name}" + (f" ({self.choice_in_words})" if self.choice_in_words else ""),
+            f"loss {self.loss_name}"
+            + (f" with penalty {self.penalty:g}" if self.penalty else "")
+            + (f" ({self.choice_in_words})" if self.choice_in_words else ""),
             f"training error {self.best_record.train_error:.3f}",
             f"stopped by {self.stopped_by} after {counted(self.history[-1].epoch, 'epoch')}",
         )
@@ -151,29 +156,39 @@ class Result:
     @property
     def loss_name(self) -> str:
         """Name of the loss, or of its class if the user defined it."""
-        return "unknown" if self.settings is None else str(self.settings.to_data()["loss"]["name"])
+        if self.settings is None:
+            return "unknown"
+        return self.settings.loss_name or str(self.settings.to_data()["loss"]["name"])
+
+    @property
+    def penalty(self) -> float:
+        """Strength of the penalty that the map was fitted with."""
+        return 0.0 if self.settings is None else self.settings.penalty_strength
+
+    @property
+    def runner_up(self) -> Candidate | None:
+        """With ``loss="auto"``, the best candidate with another loss than the winner's; otherwise None."""
+        return next((one for one in self.candidates if one.loss != self.candidates[0].loss), None)
 
     @property
     def margin_of_choice(self) -> float | None:
         """With ``loss="auto"``, the held-out error of the runner-up minus that of the winner; otherwise None."""
-        if len(self.candidates) < 2:
-            return None
-        winner, runner_up, *_ = self.candidates
-        return runner_up.held_out_error - winner.held_out_error
+        return None if self.runner_up is None else self.runner_up.held_out_error - self.candidates[0].held_out_error
 
     @property
     def tied_losses(self) -> tuple[str, ...]:
-        """With ``loss="auto"``, the losses that are not significantly worse than the winner."""
-        return tuple(candidate.loss for candidate in self.candidates[1:] if candidate.is_tied)
+        """With ``loss="auto"``, the other losses that are not significantly worse than the winner."""
+        tied = dict.fromkeys(candidate.loss for candidate in self.candidates[1:] if candidate.is_tied)
+        return tuple(loss for loss in tied if loss != self.candidates[0].loss)
 
     @property
     def choice_in_words(self) -> str | None:
         """With ``loss="auto"``, the margin of the winner, or the losses that it is tied with; otherwise None."""
-        if self.margin_of_choice is None:
+        if self.runner_up is None or self.margin_of_choice is None:
             return None
         if self.tied_losses:
             return f"tied with {listed(self.tied_losses)}"
-        return f"{percentage_points(self.margin_of_choice, 2)} percentage points ahead of {self.candidates[1].loss}"
+        return f"{percentage_points(self.margin_of_choice, 2)} percentage points ahead of {self.runner_up.loss}"
 
     @property
     def different_starts(self) -> tuple[Start, ...]:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self, TypedDict, TypeVar
 
 from closerthan.checks import ParameterError, check_keywords, number, signature_with_options, whole
-from closerthan.losses import LOSSES, Loss, loss_named
+from closerthan.losses import LOSSES, Loss, loss_named, name_with_parameter
 from closerthan.registry import UserDefined, as_data, from_data, name_of, parameters
 
 if TYPE_CHECKING:
@@ -63,6 +63,10 @@ def _number_or_none(text: str) -> float | None:
     return None if text == "none" else float(text)
 
 
+def _number_or_auto(text: str) -> float | str:
+    return text if text == AUTO else float(text)
+
+
 def _fraction_or_file(text: str) -> float | Path | None:
     try:
         return _number_or_none(text)
@@ -77,6 +81,7 @@ class FitOptions(TypedDict, total=False):
     """
 
     loss: "str | Loss"
+    penalty: float | str | None
     solver: "str | Solver"
     n_starts: int | None
     validation: "float | Comparisons | ArrayLike | None"
@@ -166,7 +171,16 @@ class Settings:
         AUTO,
         "--loss",
         metavar="NAME",
-        help="gnmds, ckl, ste, tste, soe, or auto: the one that predicts held-out answers best.",
+        help="gnmds, ckl, ste, tste (tste-4: with 4 degrees of freedom), soe, or auto: what predicts held-out answers "
+        "best.",
+    )
+    penalty: float | str | None = _setting(
+        None,
+        "--penalty",
+        metavar="NUMBER|auto",
+        parse=_number_or_auto,
+        help="Strength of the penalty on squared distances, per object. By default chosen with the loss; 0 if that is "
+        "given.",
     )
     solver: "str | Solver | UserDefined" = _setting(  # noqa: RUF009
         "polyak",
@@ -181,7 +195,7 @@ class Settings:
         kind=int,
         least=1,
         sklearn_name="n_init",
-        help="Number of random starts; the best is kept. By default 1, or 2 with --loss auto.",
+        help="Number of random starts; the best is kept. By default 1, or 4 with --loss auto.",
     )
     validation: float | Literal["given"] | None = _setting(
         None,
@@ -252,6 +266,9 @@ class Settings:
             tolerance = number("tolerance", tolerance, lambda it: it >= 0, "not be negative (None: never stop by it)")
         if time_limit is not None:
             time_limit = number("time_limit", time_limit, lambda it: it > 0, "be a positive number of seconds")
+        penalty = self.penalty
+        if penalty is not None and penalty != AUTO:
+            penalty = number("penalty", penalty, lambda it: it >= 0, 'not be negative, or "auto"')
         if validation not in (None, GIVEN):
             validation = number("validation", validation, lambda it: 0 < it < 1, "lie between 0 and 1, as in 0.1")
         if seed is not None:
@@ -265,6 +282,7 @@ class Settings:
         checked = {
             "n_dims": n_dims,
             "loss": loss,
+            "penalty": penalty,
             "solver": solver,
             "n_starts": n_starts,
             "validation": validation,
@@ -282,6 +300,16 @@ class Settings:
     def is_auto(self) -> bool:
         """True if the loss is still to be chosen."""
         return isinstance(self.loss, str) and self.loss == AUTO
+
+    @property
+    def must_choose(self) -> bool:
+        """True if the loss, its penalty or both are still to be chosen."""
+        return self.is_auto or self.penalty == AUTO
+
+    @property
+    def penalty_strength(self) -> float:
+        """Strength of the penalty once it is fixed."""
+        return self.penalty if isinstance(self.penalty, float) else 0.0
 
     @property
     def random_starts(self) -> int:
@@ -309,10 +337,11 @@ class Settings:
 
     @property
     def loss_name(self) -> str | None:
-        """Name of the loss on the command line; None for other parameters than the defaults and for a user's class."""
+        """Name of the loss on the command line; None for a user's class."""
         if self.is_auto:
             return AUTO
-        return name_of(self.loss, {name: partial(_in_dims, name, self.n_dims) for name in LOSSES})
+        name = name_of(self.loss, {name: partial(_in_dims, name, self.n_dims) for name in LOSSES})
+        return name_with_parameter(self.loss) if name is None and isinstance(self.loss, Loss) else name
 
     @property
     def solver_name(self) -> str | None:
@@ -382,10 +411,9 @@ class Settings:
         """Return the settings of a fit for further fits: no early stopping, and no limits of the first fit."""
         return self.replace(n_starts=None, validation=None, time_limit=None)
 
-    def trial(self, length: int, *, judged: bool, **changes: Any) -> Self:
-        """Return settings for a fit of ``length`` epochs from one start; ``judged``: by a validation set."""
-        epochs = length if judged else min(self.epochs, length)
-        return self.replace(n_starts=1, tolerance=None, validation=GIVEN if judged else None, epochs=epochs, **changes)
+    def trial(self, length: int, **changes: Any) -> Self:
+        """Return settings for a fit of ``length`` epochs from one start, without early stopping."""
+        return self.replace(n_starts=1, tolerance=None, validation=None, epochs=length, **changes)
 
     def replicate(self, epochs: int) -> Self:
         """Return settings for refitting resampled answers: one start, no validation split, ``epochs`` epochs."""
@@ -413,6 +441,7 @@ class Settings:
         classes = {name: kind for name in solvers.__all__ if isinstance(kind := getattr(solvers, name), type)}
         loss = data["loss"]
         return cls(**{
+            "penalty": 0.0,  # settings of earlier versions have none
             **data,
             "loss": AUTO if loss["name"] == AUTO else from_data(loss, LOSSES, {}),
             "solver": from_data(data["solver"], solvers.SOLVERS, classes),

@@ -14,7 +14,6 @@ import dis
 import functools
 import hashlib
 import math
-import operator
 import re
 import types as python_types
 import uuid
@@ -96,7 +95,10 @@ def inlined(function: Callable[..., Any]) -> Any:
 
 
 class LossType(types.Type):
-    """The numba type of a loss. Two processes have the same type if and only if the loss has the same code."""
+    """The numba type of a loss. Two processes have the same type if and only if the loss has the same code.
+
+    Besides the parameters of the loss, its values hold the weight of the penalty on the squared distances.
+    """
 
     def __init__(self, class_name: str, parameters: tuple[str, ...], fingerprint: str) -> None:
         self.parameters = parameters
@@ -168,8 +170,8 @@ def loss_type_of(loss_class: type[losses.Loss]) -> LossType:
     if loss_type is None or loss_type.fingerprint != fingerprint:
         parameters = tuple(field.name for field in dataclasses.fields(loss_class))  # type: ignore[arg-type]
         loss_type = LossType(loss_class.__name__, parameters, fingerprint)
-        for parameter in parameters:
-            make_attribute_wrapper(LossType, parameter, parameter)
+        for place, parameter in enumerate(parameters):
+            make_attribute_wrapper(LossType, f"p{place}", parameter)
         _LOSS_CLASSES[fingerprint] = loss_class
         _ARGUMENTS[loss_type] = _argument_class(loss_type)
         _LOSS_TYPES[loss_class] = loss_type  # last, because other threads look it up here
@@ -177,14 +179,15 @@ def loss_type_of(loss_class: type[losses.Loss]) -> LossType:
 
 
 def argument(loss: losses.Loss) -> Any:
-    """Return the argument to pass to kernels for a loss: a named tuple of its parameters.
+    """Return the argument to pass to kernels for a loss: a named tuple of its parameters and of its penalty's weight.
 
     For the loss itself, numba would determine the type by running Python code at each call.
     """
+    weight = 0.0
+    if isinstance(loss, losses.Penalized):
+        loss, weight = loss.loss, loss.weight
     loss_type = loss_type_of(type(loss))
-    if any(name.startswith("_") for name in loss_type.parameters):
-        return loss  # a parameter such as _fields would override an attribute of named tuples
-    return _ARGUMENTS[loss_type](*(_number(loss, name) for name in loss_type.parameters))
+    return _ARGUMENTS[loss_type](*(_number(loss, name) for name in loss_type.parameters), float(weight))
 
 
 def _number(loss: losses.Loss, name: str) -> float:
@@ -210,35 +213,35 @@ def _module_name(module: "re.Match[str]") -> str:
     return "math" if module[1] == vector_math.__name__ else module[1]
 
 
+def _members(loss_type: LossType) -> list[str]:
+    """Return the names of the numbers that kernels receive for a loss; a parameter may have any name, even _fields."""
+    return [*(f"p{place}" for place in range(len(loss_type.parameters))), "penalty_weight"]
+
+
 def _argument_class(loss_type: LossType) -> Any:
     """Create a named-tuple class for the parameters; numba remembers the type of named tuples by the class name."""
     unique = "Loss_" + hashlib.sha256(loss_type.name.encode()).hexdigest()
-    places = [f"p{place}" for place in range(len(loss_type.parameters))]
-    argument_class: Any = collections.namedtuple(unique, places)  # type: ignore[misc]
-    for place, parameter in enumerate(loss_type.parameters):
-        setattr(argument_class, parameter, property(operator.itemgetter(place)))
+    argument_class: Any = collections.namedtuple(unique, _members(loss_type))  # type: ignore[misc]
     typeof_impl.register(argument_class, lambda loss, context: loss_type)
     return argument_class
-
-
-@typeof_impl.register(losses.Loss)
-def _typeof_loss(loss: losses.Loss, context: Any) -> LossType:
-    return _LOSS_TYPES.get(type(loss)) or loss_type_of(type(loss))
 
 
 @register_model(LossType)
 class _LossModel(models.StructModel):
     def __init__(self, manager: Any, loss_type: LossType) -> None:
-        super().__init__(manager, loss_type, [(name, types.float64) for name in loss_type.parameters])
+        super().__init__(manager, loss_type, [(name, types.float64) for name in _members(loss_type)])
+
+
+make_attribute_wrapper(LossType, "penalty_weight", "_penalty_weight")
 
 
 @unbox(LossType)
 def _unbox_loss(loss_type: LossType, loss: Any, context: Any) -> NativeValue:
     native = cgutils.create_struct_proxy(loss_type)(context.context, context.builder)
-    for parameter in loss_type.parameters:
-        attribute = context.pyapi.object_getattr_string(loss, parameter)
+    for member in _members(loss_type):
+        attribute = context.pyapi.object_getattr_string(loss, member)
         number = context.pyapi.number_float(attribute)
-        setattr(native, parameter, context.pyapi.float_as_double(number))
+        setattr(native, member, context.pyapi.float_as_double(number))
         context.pyapi.decref(number)
         context.pyapi.decref(attribute)
     failed = cgutils.is_not_null(context.builder, context.pyapi.err_occurred())
@@ -262,12 +265,23 @@ LOSS_OPTIONS: Any = {**KERNEL_OPTIONS, "forceinline": True}
 
 @overload(value, strict=False, jit_options=LOSS_OPTIONS)
 def _value(loss: Any, near: Any, far: Any) -> Any:
-    return _for_kernels(_LOSS_CLASSES[loss.fingerprint].value) if isinstance(loss, LossType) else None
+    if not isinstance(loss, LossType):
+        return None
+    unpenalized = numba.njit(**LOSS_OPTIONS)(_for_kernels(_LOSS_CLASSES[loss.fingerprint].value))
+    return lambda loss, near, far: unpenalized(loss, near, far) + loss._penalty_weight * (near + far)
 
 
 @overload(slopes, strict=False, jit_options=LOSS_OPTIONS)
 def _slopes(loss: Any, near: Any, far: Any) -> Any:
-    return _for_kernels(_LOSS_CLASSES[loss.fingerprint].slopes) if isinstance(loss, LossType) else None
+    if not isinstance(loss, LossType):
+        return None
+    unpenalized = numba.njit(**LOSS_OPTIONS)(_for_kernels(_LOSS_CLASSES[loss.fingerprint].slopes))
+
+    def penalized(loss: Any, near: Any, far: Any) -> Any:
+        slope_near, slope_far = unpenalized(loss, near, far)
+        return slope_near + loss._penalty_weight, slope_far + loss._penalty_weight
+
+    return penalized
 
 
 # ---- losses of many comparisons --------------------------------------------------------------------------------------
@@ -280,16 +294,17 @@ def shared_argument(loss: losses.Loss, own: Any) -> Any:
     once for all of them. A user-defined loss gets kernels of its own, and the argument is ``own``, its
     :func:`argument`.
     """
-    members = _built_in()
-    if type(loss) not in members:
+    members, loss_class = _built_in(), type(losses.without_penalty(loss))
+    if loss_class not in members:
         return own
-    which = list(members).index(type(loss))
-    return (which, *(own if kind is type(loss) else member for kind, member in members.items()))
+    which = list(members).index(loss_class)
+    return (which, *(own if kind is loss_class else member for kind, member in members.items()))
 
 
 def is_built_in(loss: losses.Loss) -> bool:
     """Return true if a loss is built in, and therefore known to compile."""
-    return type(loss) in _built_in() or type(loss) in losses.LOSSES.values()
+    loss_class = type(losses.without_penalty(loss))
+    return loss_class in _built_in() or loss_class in losses.LOSSES.values()
 
 
 @functools.cache

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from closerthan.compiled.compiling import kernel, slopes, value, values_of
+from closerthan.compiled.compiling import kernel, values_and_slopes, values_of
 from closerthan.compiled.rows import BLOCK, ends, gradient_of, measure, prefetch_ahead, weight_of
 
 
@@ -17,9 +17,7 @@ def gradient(loss, rows, weights, x, out):
     for first in range(0, n_rows, BLOCK):
         size = min(BLOCK, n_rows - first)
         measure(rows, first, size, x, nears, fars)
-        for member in range(size):
-            values[member] = value(loss, nears[member], fars[member])
-            near_slopes[member], far_slopes[member] = slopes(loss, nears[member], fars[member])
+        values_and_slopes(loss, nears, fars, size, values, near_slopes, far_slopes)
         for member in range(size):
             q = first + member
             prefetch_ahead(rows, q, out)

@@ -247,11 +247,11 @@ class Folds:
 
 
 def with_fixed_loss(plan: FitPlan, answers: Comparisons) -> FitPlan:
-    """Return the plan with the loss that ``loss="auto"`` chooses on all answers; unchanged if the loss is fixed."""
-    if not plan.settings.is_auto:
+    """Return the plan with the loss and the penalty chosen on all answers; unchanged if both are fixed."""
+    if not plan.settings.must_choose:
         return plan
     result = plan.fit(answers, progress=plan.progress)
-    return plan.replace(loss=result.candidates[0].loss if result.candidates else result.loss_name)
+    return plan.replace(loss=result.loss_name if plan.settings.is_auto else plan.loss, penalty=result.penalty)
 
 
 def held_out_fits(answers: Comparisons, plan: FitPlan, scheme: Folds) -> Iterator[tuple[NDArray[np.bool_], Result]]:

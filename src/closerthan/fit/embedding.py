@@ -54,10 +54,16 @@ def embed(
     settings
         Settings to start from, such as those of another result (``result.settings``); the other arguments change them.
     loss
-        "auto" compares all losses on held-out answers, fits the best one to all answers, and keeps the table of
-        candidates in the result. Otherwise a name from ``LOSSES`` or a :class:`Loss`. (If all comparisons are about
-        the same objects, nothing can be held out, and "auto" means "ste".) Losses are compared with the solver polyak,
-        whichever solver then fits the winner.
+        "auto" chooses between ste and tste with several degrees of freedom, together with the penalty, by the error on
+        held-out answers; it then fits the best combination to all answers and keeps the table of candidates in the
+        result. Otherwise a name from ``LOSSES``, with a number for its parameter if you like (``"tste-4"``), or a
+        :class:`Loss`. (If all comparisons are about the same objects, nothing can be held out, and "auto" means
+        "ste".)
+    penalty
+        Strength of a penalty on the squared distances of the pairs, ``penalty * n_objects / n_comparisons * (near +
+        far)`` per comparison. It acts as a Gaussian prior on the positions of the objects (a ridge penalty): it shrinks
+        a map whose answers are few or contradict each other, so that the fit can run to its end without overfitting.
+        "auto" chooses it on held-out answers. By default, it is chosen with ``loss="auto"``, and 0 with a given loss.
     solver
         A name from ``SOLVERS`` or a solver object such as ``SVRG(batch_size=20)``.
     start
@@ -89,8 +95,8 @@ def embed(
     progress
         Whether to show a progress bar; text is shown as the name of the fit.
     n_starts
-        Number of random starts, which run in parallel; the best is kept. None means one, or two with ``loss="auto"``
-        and polyak (only the more promising one is then run to its end).
+        Number of random starts, which run in parallel; the best is kept. None means one, or four with ``loss="auto"``
+        and polyak (only the most promising one is then run to its end).
     n_threads
         Number of threads. None means one per core.
     device
@@ -142,7 +148,7 @@ def embed(
     settings = Settings.of(base, n_dims, changes).replace(device=device.name)
     if isinstance(settings.loss, Loss):
         warn_of_slopes(settings.loss)
-    if isinstance(validation, Real) or settings.is_auto:
+    if isinstance(validation, Real) or settings.must_choose:
         check_by(settings.by, comparisons.people, comparisons.blocks)
     if start is not None and settings.random_starts > 1:
         raise ParameterError(
@@ -174,7 +180,7 @@ def embed(
             ctrl_c=ctrl_c,
             deadline=settings.budget(began).deadline,
         )
-        result = choose_and_fit(inputs, settings, run) if settings.is_auto else fit(inputs, settings, run)
+        result = choose_and_fit(inputs, settings, run) if settings.must_choose else fit(inputs, settings, run)
         if ctrl_c.pressed.is_set() and result.stopped_by != "interrupted":  # pressed at the very end; callers must know
             result = dataclasses.replace(result, stopped_by="interrupted")
         return result

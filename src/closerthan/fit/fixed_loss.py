@@ -23,7 +23,7 @@ from closerthan.fit.monitor import Callback, FitState, Monitor
 from closerthan.fit.parallel import run_together
 from closerthan.fit.progress import compile_notice, progress_bar
 from closerthan.fit.stopping import Limits
-from closerthan.losses import Loss
+from closerthan.losses import Loss, Penalized
 from closerthan.objective.cpu.objective import CPU
 from closerthan.objective.processes import Processes
 from closerthan.objective.protocol import Device, require
@@ -60,8 +60,9 @@ class Run:
 
 def fit(inputs: Inputs, settings: Settings, run: Run) -> Result:
     """Fit a map with the fixed loss of the settings."""
-    loss, solver, answers = _loss(settings), _solver(settings), inputs.answers
+    solver, answers = _solver(settings), inputs.answers
     train, held_out = _held_out(inputs, settings, run.device.processes)
+    loss = _penalized(_loss(settings), settings, train, run.device.processes)
     rngs = inputs.rng.spawn(settings.random_starts)
     shape = answers.n_objects, settings.n_dims
     starts = [START_SCALE * rng.standard_normal(shape) for rng in rngs]
@@ -204,6 +205,18 @@ def _loss(settings: Settings) -> Loss:
     if not isinstance(settings.loss, Loss):
         raise ValueError(f"the loss is {settings.loss!r}; a fit needs a Loss object")
     return settings.loss
+
+
+def _penalized(loss: Loss, settings: Settings, answers: Comparisons, processes: Processes) -> Loss:
+    """Return the loss with the penalty of the settings.
+
+    The objective is a mean over comparisons. A Gaussian prior on the position of each object, of fixed strength, is
+    therefore worth less the more comparisons there are per object.
+    """
+    if not settings.penalty_strength:
+        return loss
+    n_terms = sum(processes.all_gather(len(answers)))
+    return Penalized(loss, settings.penalty_strength * answers.n_objects / n_terms)
 
 
 def _solver(settings: Settings) -> Solver:

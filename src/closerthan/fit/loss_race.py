@@ -1,12 +1,18 @@
-"""loss="auto": choose the loss by a race between all losses, which are evaluated on held-out answers.
+"""loss="auto": choose the loss and the strength of its penalty by a race, evaluated on held-out answers.
 
-No loss is best for all data, so the answers decide. In each round of the race, every remaining loss is fitted to a part
-of the answers and evaluated on others; a loss that is clearly worse than the best one drops out (Maron and Moore 1994,
-"Hoeffding races"). Rounds use different parts, so that chance in one of them does not decide. Then short fits from
-several random starts are made with the winner on all answers, and the best start is run to its end.
+No loss and no penalty is best for all data, so the answers decide. The candidates form a grid: t-STE with several
+degrees of freedom, which lead to ste in the limit, by several strengths of the penalty. Along both of its directions
+the held-out error falls and rises again, so most of the grid need not be fitted. In the first round, a pattern search
+(Hooke and Jeeves 1961) moves from one candidate to the best of its neighbours until none of these is better. The best
+candidates are compared again on other parts of the answers, so that chance in one of them does not decide, and fewer
+remain after each round (successive halving; Jamieson and Talwalkar 2016).
 
-A few epochs are informative with Polyak steps, but not with a slower solver. If the user chooses another solver, the
-race still uses Polyak steps, and the other solver runs all starts of the winner to their end.
+In each round, all candidates start from the same map, fitted to the same part of the answers. A few iterations then
+suffice, and no candidate has a luckier start than another. Finally, short fits from several random starts are made with
+the winner on all answers, and the best start is run to its end.
+
+If the user chooses another solver than polyak, the race still uses Polyak steps and L-BFGS, and the other solver runs
+all starts of the winner to their end.
 """
 
 import contextlib
@@ -16,13 +22,14 @@ import math
 import statistics
 import time
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from closerthan.arrays import Array
 from closerthan.checks import whole
 from closerthan.comparisons import Comparisons
 from closerthan.comparisons.grouping import AUTO
@@ -32,36 +39,86 @@ from closerthan.fit.ctrl_c import CancelFlag, CtrlC
 from closerthan.fit.fixed_loss import Inputs, Run, fit, identity, shape_distance
 from closerthan.fit.parallel import run_together, threads_for
 from closerthan.fit.progress import compile_notice, trials_bar
-from closerthan.history import History
-from closerthan.losses import LOSSES
-from closerthan.metrics import kish_number, margins, proportion_standard_error, ratio_variance
+from closerthan.losses import Loss, Penalized, loss_named
+from closerthan.metrics import margins, ratio_variance
 from closerthan.objective.processes import SingleProcess
 from closerthan.objective.protocol import require
 from closerthan.result import Candidate, Result, Start
 from closerthan.settings import Settings
-from closerthan.solvers import Polyak, Solver
+from closerthan.solvers import LBFGS, Polyak, Solver
+from closerthan.solvers.polyak import MOST_FINISHED
 
-ROUNDS = 3  # with fewer, the choice is worse; with more, it takes longer and is no better
-EPOCHS = 3  # of each fit in a round and of each short fit of the winner; two are too few for some losses
-PER_COORDINATE = 5  # comparisons; with fewer, fits run for more epochs, since each epoch has fewer steps
+LOSS_GRID = ("tste-1", "tste-2", "tste-4", "tste-8", "ste")  # ste is the limit of infinitely many degrees of freedom
+PENALTY_GRID = (0.001, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0)
+FIRST = (("tste-2", 0.1), ("ste", 1.0))  # the search begins at the better of these two
+COMMON = ("tste-2", 0.1)  # the candidate whose map all others start from
+KEPT = (5, 3)  # candidates that remain after the first and after the second round
+ROUNDS = 1 + len(KEPT)
+EPOCHS = 3  # of the fit that all candidates start from, and of each short fit of the winner
+PER_COORDINATE = 5  # comparisons; with fewer, these fits run for more epochs, since each epoch has fewer steps
+CANDIDATE_EPOCHS = 2  # of Polyak steps for each candidate, from the common map
+FEW = 8  # comparisons per coordinate; with fewer, Polyak steps are far from a minimum, and L-BFGS is used instead
+CANDIDATE_ITERATIONS = 15  # of L-BFGS for each candidate, from the common map
 FEWEST_FITTED = 100_000  # comparisons from large files; with fewer, losses that need many answers would look worse
 ENOUGH = 20  # comparisons per coordinate to fit, if that is more than FEWEST_FITTED
 HELD_OUT = 0.25  # fraction of the answers in each round; with 0.1, chance matters more
 MOST_HELD_OUT = 20_000  # comparisons; more would not improve the choice
 WITHOUT_RACE = "ste"  # the loss if nothing can be held out
-STARTS = 2  # of the winner, unless the user specifies a number
+STARTS = 4  # of the winner, unless the user specifies a number
+STARTS_OF_LARGE_FITS = 2  # the same from MOST_FINISHED comparisons on, where starts differ less and cost more
 MOST_DRAWN = 60_000_000  # comparisons from a file larger than memory, for all rounds; they are copied several times
-CLEARLY = 1.0  # standard errors; enough, since all losses are evaluated on the same answers
+USUAL_TRIALS = 24  # fits in a race, for the progress bar
+
+Cell = tuple["str | Loss", float]  # a loss, by its name if it has one, and the strength of its penalty
 
 
 class Judged(NamedTuple):
-    """A short fit of one loss: its history, and the held-out comparisons that its map gets wrong."""
+    """A short fit of one candidate: its training error, and the held-out comparisons that its map gets wrong."""
 
-    history: History
+    train_error: float
     wrong: NDArray[np.bool_]
 
 
-Fit = Callable[..., Judged]  # fit(train, held_out, cancelled, loss=, seed=, length=, seconds=)
+@dataclasses.dataclass(frozen=True)
+class Grid:
+    """The candidates of a race.
+
+    Examples
+    --------
+    >>> grid = Grid(("tste-1", "ste"), (0.1, 1.0, 3.0))
+    >>> grid.neighbours(("ste", 0.1))
+    [('tste-1', 0.1), ('ste', 1.0)]
+    >>> grid.nearest(("tste-2", 0.1)), Grid(("soe",), (0.3,)).nearest(("ste", 1.0))
+    (('tste-1', 0.1), ('soe', 0.3))
+    """
+
+    losses: tuple[str | Loss, ...] = LOSS_GRID
+    penalties: tuple[float, ...] = PENALTY_GRID
+
+    @classmethod
+    def of(cls, settings: Settings) -> Self:
+        """Return the grid that remains if the settings fix the loss or the penalty."""
+        losses = LOSS_GRID if settings.is_auto else (settings.loss_name or settings.loss,)
+        fixed = isinstance(settings.penalty, float)
+        return cls(losses, (settings.penalty_strength,) if fixed else PENALTY_GRID)  # type: ignore[arg-type]
+
+    def neighbours(self, cell: Cell) -> list[Cell]:
+        """Return the candidates next to a candidate, in both directions."""
+        row, column = self.losses.index(cell[0]), self.penalties.index(cell[1])
+        places = ((row - 1, column), (row + 1, column), (row, column - 1), (row, column + 1))
+        return [
+            (self.losses[i], self.penalties[j])
+            for i, j in places
+            if i in range(len(self.losses)) and j in range(len(self.penalties))
+        ]
+
+    def nearest(self, cell: Cell) -> Cell:
+        """Return a candidate, or one with the first loss or penalty if the grid does not have its own."""
+        loss, penalty = cell
+        return (
+            loss if loss in self.losses else self.losses[0],
+            penalty if penalty in self.penalties else self.penalties[0],
+        )
 
 
 class _OneGroupError(Exception):
@@ -88,13 +145,14 @@ class Choice:
         ends = tuple(Start(*end) for end in data["ends"])
         whole("seed", data["seed"], least=0)
         whole("n_starts", data["n_starts"])
-        if candidates[0].loss not in LOSSES or data["best_start"] not in range(max(len(ends), 1)):
-            raise ValueError("there is no such loss or start")
+        loss_named(candidates[0].loss)
+        if data["best_start"] not in range(max(len(ends), 1)):
+            raise ValueError("there is no such start")
         return cls(candidates, data["seed"], data["n_starts"], data["best_start"], ends)
 
 
 def choose_and_fit(inputs: Inputs, settings: Settings, run: Run) -> Result:
-    """Let all losses race and fit the winner to all answers; there is no race if nothing can be held out."""
+    """Let all candidates race and fit the winner to all answers; there is no race if nothing can be held out."""
     run = dataclasses.replace(run, device=run.device.for_all_losses())
     this_fit = {}
     if run.checkpoint is not None:
@@ -115,10 +173,16 @@ def choose_and_fit(inputs: Inputs, settings: Settings, run: Run) -> Result:
                     f'the loss is "{WITHOUT_RACE}", without a race; pass by="answers" to hold out answers',
                     stacklevel=3,
                 )
-            return fit(inputs, settings.replace(loss=WITHOUT_RACE), run)
-    loss, best = choice.candidates[0].loss, choice.best_start
+            loss = WITHOUT_RACE if settings.is_auto else settings.loss
+            return fit(inputs, settings.replace(loss=loss, penalty=settings.penalty_strength), run)
+    winner, best = choice.candidates[0], choice.best_start
     # The final fit starts from the beginning, so that the settings of the result reproduce the map.
-    final = settings.replace(loss=loss, seed=choice.seed, n_starts=choice.n_starts)
+    final = settings.replace(
+        loss=winner.loss if settings.is_auto else settings.loss,
+        penalty=winner.penalty,
+        seed=choice.seed,
+        n_starts=choice.n_starts,
+    )
     run = dataclasses.replace(run, choice={"asked": this_fit, **dataclasses.asdict(choice)})
     result = fit(dataclasses.replace(inputs, rng=np.random.default_rng(final.seed)), final, run)
     was_cut = result.stopped_by in ("time_limit", "interrupted") and not settings.stops_by_held_out
@@ -170,24 +234,26 @@ def _choose(inputs: Inputs, settings: Settings, run: Run) -> tuple[Choice, list[
     """Run the race and the short fits of the winner."""
     answers, rng, began = inputs.answers, inputs.rng, time.perf_counter()
     racer = settings.solver if isinstance(settings.solver, Polyak) else Polyak()
-    n_starts = settings.n_starts or (STARTS if inputs.start is None and racer is settings.solver else 1)
+    starts = STARTS if len(answers) < MOST_FINISHED else STARTS_OF_LARGE_FITS
+    n_starts = settings.n_starts or (starts if inputs.start is None and racer is settings.solver else 1)
     n_trials = n_starts if n_starts > 1 and racer is settings.solver else 0
-    one_thread = run.device.one_thread()
+    one_thread, grid = run.device.one_thread(), Grid.of(settings)
     some = answers if answers.cheap_to_enumerate else answers.take(slice(FEWEST_FITTED))
-    objective = one_thread.objective(some, LOSSES[WITHOUT_RACE]())
+    objective = one_thread.objective(some, Penalized(loss_named(grid.losses[0]).in_dims(settings.n_dims), 1.0))
     with compile_notice(run.progress), objective, run.ctrl_c.raised_at_once():
         if isinstance(settings.solver, Solver):
             require(objective, type(settings.solver).__name__, settings.solver.needs)
         objective.prepare(racer.needs, settings.n_dims)
 
     label = f"{run.progress}: choosing the loss" if isinstance(run.progress, str) else "choosing the loss"
-    with trials_bar(bool(run.progress), label, len(LOSSES) * ROUNDS + n_trials, 0) as tick:
+    with trials_bar(bool(run.progress), label, USUAL_TRIALS + n_trials, 0) as tick:
 
         def short_fit(
-            train: Comparisons, held_out: Comparisons | None, cancelled: CancelFlag, *, seconds: float, **short: Any
+            train: Comparisons, cell: Cell, cancelled: CancelFlag, seconds: float, start: Array | None, **short: Any
         ) -> Result:
-            trial = settings.trial(judged=held_out is not None, solver=racer, **short)
-            parts = Inputs(train, held_out, inputs.start, np.random.default_rng(trial.seed))
+            loss, penalty = cell
+            trial = settings.trial(loss=loss, penalty=penalty, **short)
+            parts = Inputs(train, None, start, np.random.default_rng(trial.seed))
             deadline = time.perf_counter() + seconds
             result = fit(parts, trial, Run(one_thread, ctrl_c=CtrlC(cancelled), deadline=deadline))
             if result.stopped_by == "interrupted":  # the fit has a map, but there will be no choice
@@ -195,24 +261,29 @@ def _choose(inputs: Inputs, settings: Settings, run: Run) -> tuple[Choice, list[
             tick()
             return result
 
-        def judged_fit(train: Comparisons, held_out: Comparisons, cancelled: CancelFlag, **short: Any) -> Judged:
-            result = short_fit(train, held_out, cancelled, **short)
-            return Judged(result.history, ~(margins(held_out, result.embedding) > 0))
-
-        half = began + (run.deadline - began) / 2
-        setup = RaceSetup(judged_fit, run.device.threads, half, run.ctrl_c.pressed)
-        candidates = race(answers, settings.n_dims, setup, rng, settings.by)
-        for _ in range(len(LOSSES) * ROUNDS - sum(candidate.rounds for candidate in candidates)):
-            tick()  # fits that were not needed
-
+        setup = RaceSetup(
+            functools.partial(short_fit, solver=racer),
+            functools.partial(short_fit, solver=LBFGS()),
+            grid,
+            run.device.threads,
+            began + (run.deadline - began) / 2,
+            run.ctrl_c.pressed,
+        )
+        candidates = Race(setup, settings.n_dims, inputs.start).run(answers, rng, settings.by)
         seeds = [int(seed) for seed in rng.integers(2**31, size=n_starts)]
         trials: list[Result] = []
         if n_trials:
             n_threads, cancelled = threads_for(len(answers), run.device.threads), CancelFlag(run.ctrl_c.pressed)
             # Half of the remaining time; the other half is for the final fit.
             seconds = (run.deadline - time.perf_counter()) / 2 / math.ceil(n_trials / n_threads)
-            short: dict[str, Any] = {"seconds": seconds, "loss": candidates[0].loss, "length": EPOCHS}
-            jobs = [functools.partial(short_fit, answers, None, cancelled, seed=seed, **short) for seed in seeds]
+            winner = candidates[0].loss if settings.is_auto else settings.loss, candidates[0].penalty
+            length = min(short_length(len(answers), answers.n_objects * settings.n_dims), settings.epochs)
+            jobs = [
+                functools.partial(
+                    short_fit, answers, winner, cancelled, seconds, None, seed=seed, length=length, solver=racer
+                )
+                for seed in seeds
+            ]
             trials, interrupted = run_together(jobs, n_threads, cancelled)
             if interrupted:
                 raise KeyboardInterrupt
@@ -226,92 +297,172 @@ def _choose(inputs: Inputs, settings: Settings, run: Run) -> tuple[Choice, list[
     return Choice(candidates, seeds[best], 1 if trials else n_starts, best, ends), trials
 
 
+def short_length(n_comparisons: int, n_coordinates: int) -> int:
+    """Return the number of epochs of a short fit from a random start."""
+    return EPOCHS * math.ceil(PER_COORDINATE * n_coordinates / n_comparisons)
+
+
 @dataclasses.dataclass(frozen=True)
 class RaceSetup:
-    """How a race is run: the function that fits a loss, the number of threads, and the deadline."""
+    """How a race is run: how to fit, the candidates, the number of threads, and the deadline.
 
-    judged_fit: Fit
+    The two functions that fit are called as ``fit(train, cell, cancelled, seconds, start, seed=, length=)``.
+    """
+
+    polyak: Callable[..., Result]
+    lbfgs: Callable[..., Result]
+    grid: Grid
     n_threads: int
     until: float = math.inf
     pressed: CancelFlag = dataclasses.field(default_factory=CancelFlag)
 
 
-def race(
-    answers: Comparisons, n_dims: int, setup: RaceSetup, rng: np.random.Generator, by: str = AUTO
-) -> tuple[Candidate, ...]:
-    """Return all losses as candidates, the best one first."""
-    fits: dict[str, list[History]] = {loss: [] for loss in LOSSES}
-    rounds: list[Round] = []
-    remaining = list(LOSSES)
-    judged = 0.0  # effective number of held-out comparisons so far
-    for train, held_out, group in _parts(answers, n_dims, rng, by):
-        seed = int(rng.integers(2**31))
-        longer = math.ceil(PER_COORDINATE * answers.n_objects * n_dims / len(train))
-        n_threads = threads_for(len(train), setup.n_threads)
-        # All losses get the same time, so that none has fewer epochs than the others.
-        seconds = (setup.until - time.perf_counter()) / math.ceil(len(remaining) / n_threads)
-        short: dict[str, Any] = {"seed": seed, "length": longer * EPOCHS, "seconds": seconds}
-        cancelled = CancelFlag(setup.pressed)
+class Race:
+    """A race: the rounds so far, and what is known about each candidate."""
+
+    def __init__(self, setup: RaceSetup, n_dims: int, start: Array | None = None) -> None:
+        self._setup = setup
+        self._n_dims = n_dims
+        self._start = start
+        self.rounds: list[Round] = []
+        self._train_errors: dict[Cell, float] = {}
+
+    def run(self, answers: Comparisons, rng: np.random.Generator, by: str = AUTO) -> tuple[Candidate, ...]:
+        """Return all candidates that were fitted, the best one first."""
+        grid, alive = self._setup.grid, list[Cell]()
+        for number, (train, held_out, group) in enumerate(_parts(answers, self._n_dims, rng, by)):
+            this_round = _RoundInProgress(self._setup, self._n_dims, (train, held_out), int(rng.integers(2**31)))
+            this_round.fit_common_map(self._start)
+            if number == 0:
+                best = this_round.best_of(dict.fromkeys(grid.nearest(cell) for cell in FIRST))
+                while (better := this_round.best_of([best, *grid.neighbours(best)])) != best:
+                    best = better
+            else:
+                this_round.best_of(alive)
+                if time.perf_counter() >= self._setup.until:
+                    break  # fits that were cut short are less informative than those of earlier rounds
+            self._train_errors |= {cell: one.train_error for cell, one in this_round.judged.items()}
+            wrong = {cell: one.wrong for cell, one in this_round.judged.items()}
+            self.rounds.append(Round.of(wrong, group, held_out.weights))
+            if number == len(KEPT) or time.perf_counter() >= self._setup.until:
+                break
+            alive = sorted(wrong, key=self._error)[: KEPT[number]]
+            if len(alive) == 1:
+                break
+        # Candidates that dropped out were evaluated on fewer answers; they are ranked behind the others.
+        ranked = sorted(self._train_errors, key=lambda cell: (-self._n_rounds(cell), self._error(cell)))
+        return tuple(self._candidate(cell, ranked[0]) for cell in ranked)
+
+    def _n_rounds(self, cell: Cell) -> int:
+        return sum(cell in one.wrong for one in self.rounds)
+
+    def _error(self, cell: Cell) -> float:
+        """Return the mean held-out error of a candidate over its rounds."""
+        return statistics.fmean(one.error(cell) for one in self.rounds if cell in one.wrong)
+
+    def _candidate(self, cell: Cell, winner: Cell) -> Candidate:
+        """Describe a candidate, compared with the winner on the answers on which both were evaluated.
+
+        The difference of two errors on the same answers is a ratio of sums over independent groups (see
+        :func:`~closerthan.metrics.ratio_variance`); no group is in two rounds. Each round has a different common map,
+        whose effect a single round does not show, so the variance is at least that between rounds.
+        """
+        loss, penalty = cell
+        name = loss if isinstance(loss, str) else type(loss).__name__
+        both = [one for one in self.rounds if cell in one.wrong]
+        differences = [one.wrong[cell] - one.wrong[winner] for one in both]
+        difference, total = np.concatenate(differences), np.concatenate([one.total for one in both])
+        variance = ratio_variance(difference, total)
+        if len(both) > 1:
+            by_round = [float(part.sum() / one.total.sum()) for part, one in zip(differences, both, strict=True)]
+            variance = max(variance, statistics.variance(by_round) / len(both))
+        return Candidate(
+            name,
+            self._error(cell),
+            len(both),
+            self._train_errors[cell],
+            float(difference.sum() / total.sum()),
+            math.sqrt(variance) if cell != winner else 0.0,
+            penalty,
+        )
+
+
+class _RoundInProgress:
+    """Fits candidates to a part of the answers, all from the same map, and evaluates them on another part."""
+
+    def __init__(self, setup: RaceSetup, n_dims: int, parts: tuple[Comparisons, Comparisons], seed: int) -> None:
+        self._setup = setup
+        self._train, self._held_out = parts
+        self._n_coordinates = self._train.n_objects * n_dims
+        self._seed = seed
+        self._map: Array | None = None
+        self.judged: dict[Cell, Judged] = {}
+
+    def fit_common_map(self, start: Array | None) -> None:
+        """Fit the map that all candidates start from."""
+        cell, cancelled = self._setup.grid.nearest(COMMON), CancelFlag(self._setup.pressed)
+        length = short_length(len(self._train), self._n_coordinates)
+        fit_it = functools.partial(
+            self._setup.polyak, self._train, cell, cancelled, self._seconds(1), start, seed=self._seed, length=length
+        )
+        (result,) = self._together([fit_it], cancelled)
+        self._map = result.embedding
+
+    def best_of(self, cells: Iterable[Cell]) -> Cell:
+        """Return the candidate with the lowest held-out error; those that have not been fitted yet are fitted."""
+        cells = list(cells)
+        new = [cell for cell in cells if cell not in self.judged]
+        n_train = len(self._train)
+        few = n_train < min(FEW * self._n_coordinates, MOST_FINISHED)
+        fit_it, length = (self._setup.lbfgs, CANDIDATE_ITERATIONS) if few else (self._setup.polyak, CANDIDATE_EPOCHS)
+        cancelled = CancelFlag(self._setup.pressed)
+        # All candidates get the same time, so that none has fewer epochs than the others.
+        seconds = self._seconds(math.ceil(len(new) / threads_for(n_train, self._setup.n_threads)))
         jobs = [
-            functools.partial(setup.judged_fit, train, held_out, cancelled, loss=loss, **short) for loss in remaining
+            functools.partial(fit_it, self._train, cell, cancelled, seconds, self._map, seed=self._seed, length=length)
+            for cell in new
         ]
-        ended, interrupted = run_together(jobs, n_threads, cancelled)
+        for cell, result in zip(new, self._together(jobs, cancelled), strict=True):
+            wrong = ~(margins(self._held_out, result.embedding) > 0)
+            self.judged[cell] = Judged(float(result.best_record.train_error), wrong)
+        return min(cells, key=self._error)
+
+    def _error(self, cell: Cell) -> float:
+        return float(np.average(self.judged[cell].wrong, weights=self._held_out.weights))
+
+    def _seconds(self, n_waves: int) -> float:
+        """Return the time for each of several fits in succession."""
+        return (self._setup.until - time.perf_counter()) / max(n_waves, 1)
+
+    def _together(self, jobs: Sequence[Callable[[], Result]], cancelled: CancelFlag) -> list[Result]:
+        if not jobs:
+            return []
+        results, interrupted = run_together(jobs, threads_for(len(self._train), self._setup.n_threads), cancelled)
         if interrupted:
             raise KeyboardInterrupt
-        out_of_time = time.perf_counter() >= setup.until
-        if out_of_time and judged:
-            break  # fits that were cut short are less informative than those of earlier rounds
-        for loss, one in zip(remaining, ended, strict=True):
-            fits[loss].append(one.history)
-        wrong = {loss: one.wrong for loss, one in zip(remaining, ended, strict=True)}
-        rounds.append(Round.of(wrong, group, held_out.weights))
-        judged += kish_number(rounds[-1].total)
-        errors = {loss: _summary(loss, fits[loss]).held_out_error for loss in remaining}
-        best = min(errors.values())
-        threshold = best + CLEARLY * proportion_standard_error(best, judged)
-        remaining = [loss for loss in remaining if errors[loss] <= threshold]
-        if len(remaining) == 1 or out_of_time:
-            break
-    ranked = [_summary(loss, fits[loss]) for loss in LOSSES]
-    # Losses that dropped out were evaluated on fewer answers; they are ranked behind the others.
-    winner, *others = sorted(ranked, key=lambda candidate: (-candidate.rounds, candidate.held_out_error))
-    compared = (_compared(candidate, winner.loss, rounds) for candidate in others)
-    return winner._replace(behind=0.0, standard_error=0.0), *compared
+        return results
 
 
 class Round(NamedTuple):
     """Held-out weights of a round of the race, summed over groups (questions or people) that are independent."""
 
-    wrong: Mapping[str, NDArray[Any]]  # for each loss that is still in the race
+    wrong: Mapping[Cell, NDArray[Any]]  # for each candidate that was fitted in this round
     total: NDArray[Any]
 
     @classmethod
     def of(
-        cls, wrong: Mapping[str, NDArray[np.bool_]], group: NDArray[Any], weights: NDArray[np.float64] | None
+        cls, wrong: Mapping[Cell, NDArray[np.bool_]], group: NDArray[Any], weights: NDArray[np.float64] | None
     ) -> Self:
-        """Sum over groups; ``wrong`` are the held-out comparisons that the map of each loss gets wrong."""
+        """Sum over groups; ``wrong`` are the held-out comparisons that the map of each candidate gets wrong."""
         summed = {
-            loss: np.bincount(group, mistakes if weights is None else mistakes * weights)
-            for loss, mistakes in wrong.items()
+            cell: np.bincount(group, mistakes if weights is None else mistakes * weights)
+            for cell, mistakes in wrong.items()
         }
         return cls(summed, np.bincount(group, weights))
 
-
-def _compared(candidate: Candidate, winner: str, rounds: Sequence[Round]) -> Candidate:
-    """Compare a loss with the winner on the answers on which both were evaluated.
-
-    The difference of two errors on the same answers is a ratio of sums over independent groups (see
-    :func:`~closerthan.metrics.ratio_variance`); no group is in two rounds. Each round has different random
-    starts, whose effect a single round does not show, so the variance is at least that between rounds.
-    """
-    both = [one for one in rounds if candidate.loss in one.wrong]
-    differences = [one.wrong[candidate.loss] - one.wrong[winner] for one in both]
-    difference, total = np.concatenate(differences), np.concatenate([one.total for one in both])
-    variance = ratio_variance(difference, total)
-    if len(both) > 1:
-        by_round = [float(part.sum() / one.total.sum()) for part, one in zip(differences, both, strict=True)]
-        variance = max(variance, statistics.variance(by_round) / len(both))
-    return candidate._replace(behind=float(difference.sum() / total.sum()), standard_error=math.sqrt(variance))
+    def error(self, cell: Cell) -> float:
+        """Return the held-out error of a candidate in this round."""
+        return float(self.wrong[cell].sum() / self.total.sum())
 
 
 def _parts(
@@ -361,11 +512,3 @@ def _sample(answers: Comparisons, fraction: float, rng: np.random.Generator) -> 
     salt = rng.integers(2**64, dtype=np.uint64)
     keys = splitmix64(object_set_keys(answers.rows, answers.n_objects, answers.answers) ^ salt)
     return answers.take(keys < np.uint64(fraction * 2.0**64))
-
-
-def _summary(loss: str, fits: list[History]) -> Candidate:
-    curves = [history.validation_error for history in fits]
-    # A fit that stopped early keeps its last error.
-    places = np.arange(max(len(curve) for curve in curves))
-    mean = np.mean([curve[np.minimum(places, len(curve) - 1)] for curve in curves], axis=0)
-    return Candidate(loss, float(mean[1:].min(initial=mean[-1])), len(fits), float(fits[-1].train_error[-1]))

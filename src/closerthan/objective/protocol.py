@@ -120,6 +120,7 @@ class SolverObjective(MeanLoss, Protocol[M]):
     """The part of an objective that every solver can use."""
 
     weighted: bool = False  # True if terms have different weights; visits must then be drawn with a weight seed
+    penalized: bool = False  # True if the loss carries a penalty, so that a map can be fitted to the end
     longest_stretch: int = 2**17  # terms whose order is expanded at a time; a megabyte of indices stays in the cache
 
     @property

@@ -56,11 +56,13 @@ from closerthan.objective.protocol import Capability, M, StepSchedule, WithPolya
 from closerthan.objective.visits import MOST_RUNS
 from closerthan.solvers import extra_dimensions
 from closerthan.solvers.base import Monitor, Solver, State, StateKind
+from closerthan.solvers.finishing import finish
 from closerthan.solvers.visiting_order import visits
 
 __all__ = ["Polyak"]
 
 SCALES = 2.0 ** (np.arange(-4, 9) / 4)  # factors tried for the size of the map after a pass
+MOST_FINISHED = 2**16  # comparisons; with more, gradients take long and Polyak steps come close enough to a minimum
 SMALLER = SCALES[SCALES <= 1.0] ** 4  # factors tried after the extra dimensions have been dropped
 
 
@@ -125,6 +127,7 @@ class Polyak(Solver):
     small_start: float = 0.1
     snapshots: int = 8
     worthwhile: float = 0.03
+    finish: float = 20.0
 
     def __post_init__(self) -> None:
         positive(share=self.share, reach=self.reach, lateness=self.lateness, enough=self.enough)
@@ -159,6 +162,7 @@ class Polyak(Solver):
             first = extra_dimensions.widen((self.small_start if few_answers else 1.0) * start, n_wide, rng)
         walk = objective.polyak_walk(first, schedule, length, state)
         stop = monitor(now)
+        finishes = objective.penalized and n_terms < min(self.finish * start.size, MOST_FINISHED)
         while not stop:
             passes = max(self.passes, math.ceil(wide_until / n_terms)) if wide else self.passes
             visited, cut = 0, False
@@ -177,13 +181,17 @@ class Polyak(Solver):
                 walk.rescale(objective.best_scale(walk.mean, SCALES, trust))
             after = objective.value(walk.mean.copy())
             least_gain = self.worthwhile * schedule.length(walk.age) * max(collapsed - after.value, 0.0)
-            if not now.value - after.value > least_gain:
+            slow = not now.value - after.value > least_gain
+            if slow:
                 walk.slow_down(4.0)  # the step size is proportional to 1 / sqrt(age), so this halves it
             if after.value < now.value:
                 now = after
             else:
                 walk.restart(now.x)
             stop = monitor(now, step=walk.step, gradients=visited + n_terms, state=walk.state)
+            if finishes and slow and not stop:
+                finish(objective, np.asarray(now.x), monitor)
+                return
 
     def _length(self, objective: WithPolyakWalk[M], map_size: int) -> int:
         """Return the number of comparisons between two maps that enter the average.

@@ -23,9 +23,10 @@ from closerthan.compiled import compiling, gram, order, polyak, sgd, sums, svrg
 from closerthan.compiled.rows import BLOCK, Quadruplets, Triplets, rows_of
 from closerthan.compiled.simd import padded, padded_length
 from closerthan.compiled.threads import WorkerPool
-from closerthan.losses import Loss
+from closerthan.losses import Loss, Penalized
 from closerthan.objective.agreement import wrong_fraction
 from closerthan.objective.cpu.walks import AveragedWalk, DenseWalk, LazyWalk
+from closerthan.objective.inverse_hessian import InverseHessian
 from closerthan.objective.processes import Processes, SingleProcess
 from closerthan.objective.protocol import (
     CAPABILITIES,
@@ -187,6 +188,7 @@ class CPUObjective(Objective):
             raise ValueError("there are no comparisons to fit")
         self.comparisons = comparisons
         self.loss = loss.in_kernels()
+        self.penalized = isinstance(loss, Penalized) and loss.weight > 0.0
         self.least_part = least_part
         self._held_out = held_out
         self.rows = rows_of(comparisons)
@@ -246,7 +248,7 @@ class CPUObjective(Objective):
         began, x = time.monotonic(), self._checked(x)
 
         def piece(part: _Part, out: Array) -> Any:
-            return sums.gradient(self.loss_argument, *part, x, out)
+            return sums.gradient(self.shared_argument, *part, x, out)
 
         totals, (gradient, *rest) = self._summed(piece, self._parts, x.shape)
         for other in rest:
@@ -406,8 +408,14 @@ class CPUObjective(Objective):
 
             name = "Polyak walk in halves" if self.n_terms >= 2 * self.least_part else "Polyak walk"
             self._compile(name, walk, shared=self.shared_argument is not self.loss_argument)
-            return
-        self._compile("gradient", lambda tiny: sums.gradient(self.loss_argument, *tiny, x, np.zeros_like(x)))
+            if not self.penalized:
+                return
+        self._compile(
+            "gradient",
+            lambda tiny: sums.gradient(self.shared_argument, *tiny, x, np.zeros_like(x)),
+            shared=self.shared_argument is not self.loss_argument,
+        )
+        InverseHessian.prepare()
         if "variance-reduced walk" in needs:
 
             def steps(tiny: _Part) -> None:
