@@ -49,23 +49,25 @@ from closerthan.solvers import LBFGS, Polyak, Solver
 from closerthan.solvers.polyak import MOST_FINISHED
 
 LOSS_GRID = ("tste-1", "tste-2", "tste-4", "tste-8", "ste")  # ste is the limit of infinitely many degrees of freedom
-PENALTY_GRID = (0.001, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0)
+PENALTY_GRID = (0.001, 0.01, 0.1, 1.0)
 FIRST = (("tste-2", 0.1), ("ste", 1.0))  # the search begins at the better of these two
 COMMON = ("tste-2", 0.1)  # the candidate whose map all others start from
 KEPT = (5, 3)  # candidates that remain after the first and after the second round
 ROUNDS = 1 + len(KEPT)
 EPOCHS = 3  # of the fit that all candidates start from, and of each short fit of the winner
 PER_COORDINATE = 5  # comparisons; with fewer, these fits run for more epochs, since each epoch has fewer steps
-CANDIDATE_EPOCHS = 2  # of Polyak steps for each candidate, from the common map
+CANDIDATE_EPOCHS = 1  # of Polyak steps for each candidate, from the common map
 FEW = 8  # comparisons per coordinate; with fewer, Polyak steps are far from a minimum, and L-BFGS is used instead
-CANDIDATE_ITERATIONS = 15  # of L-BFGS for each candidate, from the common map
+CANDIDATE_ITERATIONS = 8  # of L-BFGS for each candidate, from the common map
 FEWEST_FITTED = 100_000  # comparisons from large files; with fewer, losses that need many answers would look worse
 ENOUGH = 20  # comparisons per coordinate to fit, if that is more than FEWEST_FITTED
 HELD_OUT = 0.25  # fraction of the answers in each round; with 0.1, chance matters more
 MOST_HELD_OUT = 20_000  # comparisons; more would not improve the choice
 WITHOUT_RACE = "ste"  # the loss if nothing can be held out
 STARTS = 4  # of the winner, unless the user specifies a number
-STARTS_OF_LARGE_FITS = 2  # the same from MOST_FINISHED comparisons on, where starts differ less and cost more
+MOST_STARTS = 16  # the same if answers are so few that a start takes a millisecond; their maps differ more
+CHEAP = 2**15  # comparisons that all starts of such a fit visit in a pass; at least STARTS are made
+STARTS_OF_LARGE_FITS = 2  # from MOST_FINISHED comparisons on, where starts differ less and cost more
 MOST_DRAWN = 60_000_000  # comparisons from a file larger than memory, for all rounds; they are copied several times
 USUAL_TRIALS = 24  # fits in a race, for the progress bar
 
@@ -157,7 +159,7 @@ def choose_and_fit(inputs: Inputs, settings: Settings, run: Run) -> Result:
     this_fit = {}
     if run.checkpoint is not None:
         this_fit = identity(settings, run, inputs.answers, inputs.held_out, inputs.start)
-    choice, trials = _choice_in_checkpoint(run, this_fit, settings.n_starts or STARTS), list[Result]()
+    choice, trials = _choice_in_checkpoint(run, this_fit, settings.n_starts or MOST_STARTS), list[Result]()
     if choice is None:
         try:
             choice, trials = (
@@ -234,8 +236,7 @@ def _choose(inputs: Inputs, settings: Settings, run: Run) -> tuple[Choice, list[
     """Run the race and the short fits of the winner."""
     answers, rng, began = inputs.answers, inputs.rng, time.perf_counter()
     racer = settings.solver if isinstance(settings.solver, Polyak) else Polyak()
-    starts = STARTS if len(answers) < MOST_FINISHED else STARTS_OF_LARGE_FITS
-    n_starts = settings.n_starts or (starts if inputs.start is None and racer is settings.solver else 1)
+    n_starts = settings.n_starts or (usual_starts(len(answers)) if inputs.start is None and racer is settings.solver else 1)
     n_trials = n_starts if n_starts > 1 and racer is settings.solver else 0
     one_thread, grid = run.device.one_thread(), Grid.of(settings)
     some = answers if answers.cheap_to_enumerate else answers.take(slice(FEWEST_FITTED))
@@ -295,6 +296,19 @@ def _choose(inputs: Inputs, settings: Settings, run: Run) -> tuple[Choice, list[
         for number, trial in enumerate(trials)
     )
     return Choice(candidates, seeds[best], 1 if trials else n_starts, best, ends), trials
+
+
+def usual_starts(n_comparisons: int) -> int:
+    """Return the number of random starts of the winner, unless the user specifies one.
+
+    Examples
+    --------
+    >>> usual_starts(400), usual_starts(4_000), usual_starts(40_000), usual_starts(400_000)
+    (16, 8, 4, 2)
+    """
+    if n_comparisons >= MOST_FINISHED:
+        return STARTS_OF_LARGE_FITS
+    return min(max(CHEAP // max(n_comparisons, 1), STARTS), MOST_STARTS)
 
 
 def short_length(n_comparisons: int, n_coordinates: int) -> int:
