@@ -132,7 +132,7 @@ def object_errors(answers: Comparisons | ArrayLike, embedding: ArrayLike) -> Arr
 
 
 class Interval(NamedTuple):
-    """A confidence interval."""
+    """The interval from ``low`` to ``high``, such as a confidence interval."""
 
     low: float
     high: float

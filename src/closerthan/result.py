@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from closerthan.calibration import Calibration
 from closerthan.checks import checked
 from closerthan.comparisons import Comparisons
 from closerthan.history import History, Record, record_of
@@ -21,6 +20,7 @@ from closerthan.saving import whole_file
 from closerthan.wording import counted, listed, percentage_points
 
 if TYPE_CHECKING:
+    from closerthan.calibration import Calibration
     from closerthan.settings import Settings
 
 __all__ = ["Candidate", "Result", "Start"]
@@ -134,7 +134,7 @@ class Result:
     settings: "Settings | None" = None
     names: tuple[str, ...] | None = None
     candidates: tuple[Candidate, ...] = ()
-    calibration: Calibration | None = None
+    calibration: "Calibration | None" = None
 
     @property
     def best_record(self) -> Record:
@@ -217,6 +217,7 @@ class Result:
         >>> bool(result.probability([[athens, rome, lisbon]])[0] > 0.99)
         True
         """
+        from closerthan.calibration import Calibration
         from closerthan.metrics import log_odds
 
         if self.calibration is None and not self.loss.is_likelihood:
@@ -328,6 +329,7 @@ class Result:
     @checked
     def from_arrays(cls, arrays: Mapping[str, Any]) -> Self:
         """Return the result from the arrays of :meth:`to_arrays`; inconsistent parts are an error."""
+        from closerthan.calibration import Calibration
         from closerthan.settings import Settings
 
         about = json.loads(str(arrays["about"]))

@@ -24,6 +24,7 @@ import numpy as np
 from closerthan.arrays import Array
 from closerthan.checks import checked, positive, whole
 from closerthan.losses import Loss
+from closerthan.metrics import Interval
 
 JUMP = 0.1  # a slope that changes by more than this within a finite difference is treated as discontinuous
 
@@ -40,13 +41,6 @@ __all__ = [
     "smoothness",
     "step_bounds",
 ]
-
-
-class Interval(NamedTuple):
-    """The closed interval from ``low`` to ``high``."""
-
-    low: float
-    high: float
 
 
 @checked

@@ -6,7 +6,6 @@ from importlib import resources
 import numpy as np
 
 from closerthan.arrays import Array
-from closerthan.comparisons import Comparisons
 from closerthan.datasets.about import About
 from closerthan.datasets.distances import Distances
 
@@ -52,10 +51,6 @@ def north_up(embedding: Array) -> Array:
     return rotated
 
 
-def _comparisons() -> Comparisons:
-    return eurodist().comparisons()
-
-
 ABOUT = About(
     "eurodist",
     "which city is closer to a third by road",
@@ -63,5 +58,5 @@ ABOUT = About(
     21,
     "facts",
     "the table eurodist of R's datasets",
-    _comparisons,
+    lambda: eurodist().comparisons(),
 )

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.special import expit, ndtr
 
 from closerthan.arrays import Array
 from closerthan.checks import checked, number, whole
@@ -91,20 +92,14 @@ def _flip(near: Array, far: Array, level: float, n_dims: int) -> Any:
 
 
 def _distance(near: Array, far: Array, level: float, n_dims: int) -> Any:
-    from scipy.special import ndtr
-
     return ndtr((np.sqrt(near) - np.sqrt(far)) / (np.sqrt(2) * level)) if level else 0.0
 
 
 def _ste(near: Array, far: Array, level: float, n_dims: int) -> Any:
-    from scipy.special import expit
-
     return expit(near - far)
 
 
 def _tste(near: Array, far: Array, level: float, n_dims: int) -> Any:
-    from scipy.special import expit
-
     alpha = TSTE().in_dims(n_dims).alpha
     return expit((alpha + 1) / 2 * (np.log(alpha + near) - np.log(alpha + far)))
 

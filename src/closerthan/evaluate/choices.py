@@ -24,7 +24,7 @@ from closerthan.arrays import Array
 from closerthan.comparisons import Comparisons
 from closerthan.metrics import distances
 
-__all__ = ["KINDS", "Choice", "predicted_choices"]
+__all__ = ["KINDS", "PredictedChoice", "predicted_choices"]
 
 KINDS = ("odd-one-out", "most-central", "nearest", "rank")
 """Kinds of questions whose answers make several comparisons."""
@@ -32,7 +32,7 @@ KINDS = ("odd-one-out", "most-central", "nearest", "rank")
 Probability = Callable[[NDArray[np.int32]], Array]
 
 
-class Choice(NamedTuple):
+class PredictedChoice(NamedTuple):
     """The prediction for one question."""
 
     row: int  # of its first comparison
@@ -53,7 +53,7 @@ class _Question(NamedTuple):
 
 def predicted_choices(
     kind: str, comparisons: Comparisons, embedding: Array, probability: Probability | None = None
-) -> list[Choice]:
+) -> list[PredictedChoice]:
     """Predict the choice of each answer.
 
     Parameters
@@ -87,7 +87,7 @@ def predicted_choices(
         same = chosen == question.written if is_ordered else set(chosen) == set(question.written)
         objects = (*(() if question.anchor is None else (question.anchor,)), *question.candidates)
         margin = float((far[rows] - near[rows]).min())
-        choices.append(Choice(int(rows[0]), objects, chosen, same, margin, confidence))
+        choices.append(PredictedChoice(int(rows[0]), objects, chosen, same, margin, confidence))
     return choices
 
 

@@ -2,22 +2,24 @@
 
 import dataclasses
 from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple, Unpack
+from typing import Any, NamedTuple, Self, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.special import stdtrit
 
 from closerthan.arrays import Array
-from closerthan.checks import checked
+from closerthan.checks import checked, whole
 from closerthan.comparisons import Comparisons
 from closerthan.comparisons.grouping import AUTO
 from closerthan.fit.plan import FitPlan
 from closerthan.metrics import Interval, margins, ratio_variance
 from closerthan.result import Result
 from closerthan.settings import FitOptions, Settings, TimeOverError, lists_options
-from closerthan.wording import counted, p_value, percent_interval, percentage_points
+from closerthan.wording import counted, p_number, p_value, percent, percent_interval, percent_range, percentage_points
 
 __all__ = [
+    "CSV_TITLES",
     "Folds",
     "Gain",
     "Scores",
@@ -36,6 +38,7 @@ FOLDS = 5
 # training answers, so they are not independent. docs/measured/dims.md shows the coverage of the intervals.
 # Chosen empirically: 1, 1.6 and 2.25 were also tried on simulated answers (other seeds, similar settings).
 OVERLAP = 1.5
+CSV_TITLES = ("error", "low", "high", "standard_error", "training_error")
 
 
 @dataclasses.dataclass(frozen=True, repr=False, eq=False)
@@ -78,6 +81,17 @@ class Scores:
         """The 95 % interval of the held-out error, by Student's t over units."""
         half = _student_t(len(self.weight)) * self.standard_error
         return Interval(max(self.mean - half, 0.0), min(self.mean + half, 1.0))
+
+    def cells(self, gap: "Gain | None") -> tuple[str, ...]:
+        """Return the cells of a table for people: the errors, and the gap to other scores with its p value."""
+        compared = ("", "") if gap is None else (percentage_points(gap.mean), p_number(gap.p_value))
+        return percent(self.mean), percent_range(*self.interval), percent(float(self.training.mean())), *compared
+
+    def csv_cells(self, gap: "Gain | None") -> list[str]:
+        """Return the cells of a CSV file: ``CSV_TITLES``, then the gap with its interval and p value."""
+        numbers = (self.mean, *self.interval, self.standard_error, float(self.training.mean()))
+        compared = [""] * 4 if gap is None else [f"{number:.6g}" for number in gap]
+        return [*(f"{number:.6f}" for number in numbers), *compared]
 
 
 class Gain(NamedTuple):
@@ -135,8 +149,6 @@ def gain(before: Scores, after: Scores) -> Gain:
 
 
 def _student_t(n_units: int) -> float:
-    from scipy.special import stdtrit
-
     return float(stdtrit(n_units - 1, 0.975))
 
 
@@ -227,6 +239,12 @@ class Folds:
     by: str
     n_folds: int = FOLDS
     n_repeats: int = 1
+
+    @classmethod
+    def of(cls, answers: Comparisons, by: str, n_folds: int | None, n_repeats: int) -> Self:
+        """Check the numbers and return the scheme; if ``n_folds`` is None, it is that of :func:`number_of_folds`."""
+        n_folds = number_of_folds(answers, by) if n_folds is None else whole("n_folds", n_folds, least=2)
+        return cls(by, n_folds, whole("n_repeats", n_repeats, least=1))
 
     @property
     def n_fits(self) -> int:

@@ -16,12 +16,12 @@ from closerthan.checks import checked, whole
 from closerthan.comparisons import Comparisons
 from closerthan.comparisons.grouping import AUTO
 from closerthan.evaluate.cross_validation import (
+    CSV_TITLES,
     FOLDS,
     Folds,
     Gain,
     Scores,
     gain,
-    number_of_folds,
     scores_of,
     with_fixed_loss,
 )
@@ -29,7 +29,7 @@ from closerthan.fit.plan import FitPlan
 from closerthan.fit.progress import trials_bar
 from closerthan.saving import whole_csv
 from closerthan.settings import ENDED, FitOptions, Settings, TimeOverError, ended_by, lists_options
-from closerthan.wording import counted, html_table, p_number, percent, percent_range, percentage_points
+from closerthan.wording import counted, html_table, percent, percentage_points
 
 __all__ = ["DimsChoice", "choose_dims", "unit_of"]
 
@@ -78,19 +78,11 @@ class DimsChoice:
 
     def table(self) -> list[tuple[str, ...]]:
         """Return the scores as text, a row per number of dimensions; ``TITLES`` are the titles of the columns."""
-        gains, rows = self.gains, list[tuple[str, ...]]()
-        for n_dims, score in self.scores.items():
-            step = gains.get(n_dims)
-            rows.append((
-                str(n_dims),
-                percent(score.mean),
-                percent_range(*score.interval),
-                percent(float(score.training.mean())),
-                "" if step is None else percentage_points(step.mean),
-                "" if step is None else p_number(step.p_value),
-                "chosen" if n_dims == self.chosen else "",
-            ))  # fmt: skip
-        return rows
+        gains = self.gains
+        return [
+            (str(n_dims), *score.cells(gains.get(n_dims)), "chosen" if n_dims == self.chosen else "")
+            for n_dims, score in self.scores.items()
+        ]
 
     def _repr_html_(self) -> str:
         return html_table(self.verdict, TITLES, self.table())
@@ -161,13 +153,12 @@ class DimsChoice:
 
     def to_csv(self, path: str | Path) -> None:
         """Write the table: errors with 95 % intervals, and the gain of each dimension over one fewer."""
-        gains, rows = self.gains, []
-        for n_dims, score in self.scores.items():
-            numbers = [score.mean, *score.interval, score.standard_error, float(score.training.mean())]
-            step = [f"{number:.6g}" for number in gains[n_dims]] if n_dims in gains else [""] * 4
-            rows.append([n_dims, *(f"{number:.6f}" for number in numbers), *step, int(n_dims == self.chosen)])
-        titles = ["dims", "error", "low", "high", "standard_error", "training_error"]
-        whole_csv(path, [*titles, "gain", "gain_low", "gain_high", "p_value", "chosen"], rows)
+        gains = self.gains
+        rows = [
+            [n_dims, *score.csv_cells(gains.get(n_dims)), int(n_dims == self.chosen)]
+            for n_dims, score in self.scores.items()
+        ]
+        whole_csv(path, ["dims", *CSV_TITLES, "gain", "gain_low", "gain_high", "p_value", "chosen"], rows)
 
     def plot(self, *, title: str | None = None, ax: Any = None) -> Any:
         """Draw the held-out errors; see :func:`closerthan.plotting.dims_figure`."""
@@ -226,11 +217,7 @@ def choose_dims(
     comparisons = Comparisons.of(answers)
     most = whole("most", most, least=1)
     unit = unit_of(comparisons, plan.settings.by)
-    scheme = Folds(
-        unit,
-        number_of_folds(comparisons, unit) if n_folds is None else whole("n_folds", n_folds, least=2),
-        whole("n_repeats", n_repeats, least=1),
-    )
+    scheme = Folds.of(comparisons, unit, n_folds, n_repeats)
     is_auto = plan.settings.is_auto
     scores: dict[int, Scores] = {}
     stopped_by = ""

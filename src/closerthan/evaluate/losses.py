@@ -7,15 +7,15 @@ from typing import Unpack
 
 from numpy.typing import ArrayLike
 
-from closerthan.checks import checked, whole
+from closerthan.checks import checked
 from closerthan.comparisons import Comparisons
-from closerthan.evaluate.cross_validation import Folds, Gain, Scores, gain, number_of_folds, scores_of
+from closerthan.evaluate.cross_validation import CSV_TITLES, Folds, Gain, Scores, gain, scores_of
 from closerthan.fit.plan import FitPlan
 from closerthan.fit.progress import trials_bar
 from closerthan.losses import LOSSES
 from closerthan.saving import whole_csv
 from closerthan.settings import ENDED, FitOptions, Settings, TimeOverError, ended_by, lists_options
-from closerthan.wording import html_table, p_number, percent, percent_range, percentage_points
+from closerthan.wording import html_table
 
 __all__ = ["LossComparison", "compare_losses"]
 
@@ -51,19 +51,8 @@ class LossComparison:
 
     def table(self) -> list[tuple[str, ...]]:
         """Return the scores as text, a row per loss; ``TITLES`` are the titles of the columns."""
-        behind, rows = self.behind, list[tuple[str, ...]]()
-        for name, score in self.scores.items():
-            gap = behind.get(name)
-            rows.append((
-                name,
-                percent(score.mean),
-                percent_range(*score.interval),
-                percent(float(score.training.mean())),
-                "" if gap is None else percentage_points(gap.mean),
-                "" if gap is None else p_number(gap.p_value),
-                f"{score.seconds:.2g} s",
-            ))  # fmt: skip
-        return rows
+        behind = self.behind
+        return [(name, *score.cells(behind.get(name)), f"{score.seconds:.2g} s") for name, score in self.scores.items()]
 
     def _repr_html_(self) -> str:
         return html_table(self.sentences[0], TITLES, self.table())
@@ -97,13 +86,11 @@ class LossComparison:
 
     def to_csv(self, path: str | Path) -> None:
         """Write the table: errors with 95 % intervals, and how far each loss is behind the best one."""
-        behind, rows = self.behind, []
-        for name, score in self.scores.items():
-            numbers = [score.mean, *score.interval, score.standard_error, float(score.training.mean())]
-            gap = [f"{number:.6g}" for number in behind[name]] if name in behind else [""] * 4
-            rows.append([name, *(f"{number:.6f}" for number in numbers), *gap, f"{score.seconds:.3g}"])
-        titles = ["loss", "error", "low", "high", "standard_error", "training_error"]
-        whole_csv(path, [*titles, "behind", "behind_low", "behind_high", "p_value", "seconds"], rows)
+        behind = self.behind
+        rows = [
+            [name, *score.csv_cells(behind.get(name)), f"{score.seconds:.3g}"] for name, score in self.scores.items()
+        ]
+        whole_csv(path, ["loss", *CSV_TITLES, "behind", "behind_low", "behind_high", "p_value", "seconds"], rows)
 
 
 @checked
@@ -147,11 +134,7 @@ def compare_losses(
     plan = FitPlan.of(settings, n_dims, options)
     comparisons = Comparisons.of(answers)
     by = comparisons.split_unit(plan.settings.by)
-    scheme = Folds(
-        by,
-        number_of_folds(comparisons, by) if n_folds is None else whole("n_folds", n_folds, least=2),
-        whole("n_repeats", n_repeats, least=1),
-    )
+    scheme = Folds.of(comparisons, by, n_folds, n_repeats)
     quiet = dataclasses.replace(plan, progress=False).with_default_starts(STARTS)
     scores: dict[str, Scores] = {}
     stopped_by = ""

@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from closerthan.arrays import Array
 from closerthan.checks import checked, whole
 from closerthan.comparisons import Comparisons
-from closerthan.metrics import proportion_standard_error
+from closerthan.metrics import kish_number, proportion_standard_error
 from closerthan.objects.triplet_kernels import triplet_kernel
 from closerthan.wording import percent
 
@@ -236,8 +236,7 @@ def _fraction(right: NDArray[np.bool_], weights: Array) -> tuple[float, float]:
     if not len(right):
         return float("nan"), float("nan")
     fraction = float(np.average(right, weights=weights))
-    number = float(weights.sum() ** 2 / np.sum(weights**2))
-    return fraction, float(proportion_standard_error(fraction, number))
+    return fraction, float(proportion_standard_error(fraction, kish_number(weights)))
 
 
 def _votes(similarity: Array, code: NDArray[np.intp], n_classes: int, n_neighbours: int) -> Array:

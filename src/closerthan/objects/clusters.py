@@ -116,14 +116,11 @@ class Clustering:
             return "the number that was requested"
         if not self.silhouettes:
             return "too few objects to tell"
-        compared = f"silhouette {self.silhouettes[self.n_clusters]:.2f}; {self._reference_in_words}"
+        reference = f"95 % of maps of this shape without gaps stay below {self.reference:.2f}"
+        compared = f"silhouette {self.silhouettes[self.n_clusters]:.2f}; {reference}"
         if not self.is_clear:
             return f"but not clearly separated: {compared}"
         return f"clearly separated: {compared}; {self._number_in_words}"
-
-    @property
-    def _reference_in_words(self) -> str:
-        return f"95 % of maps of this shape without gaps stay below {self.reference:.2f}"
 
     @property
     def _number_in_words(self) -> str:

@@ -6,6 +6,7 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import expit, softmax
 
 from closerthan.arrays import Array
 from closerthan.comparisons import Comparisons, pairs_of
@@ -62,8 +63,6 @@ class Mixture:
 
     def responsibilities(self, maps: Any, shares: Array) -> Array:
         """Return, for each answer, the posterior probability of each view and, in the last column, of guessing."""
-        from scipy.special import softmax
-
         responsibilities: Array = softmax(self.log_joint(maps, shares), axis=1)
         return responsibilities
 
@@ -74,7 +73,6 @@ class Mixture:
         the maps, (n_objects, n_views, n_dims).
         """
         from scipy.sparse import csr_array
-        from scipy.special import expit, softmax
 
         number, n_objects = len(self.comparisons), self.comparisons.n_objects
         (i, j), (l, k) = pairs_of(self.comparisons.rows)  # noqa: E741

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.special import softmax
 
 from closerthan.arrays import Array, frozen
 from closerthan.checks import checked, whole
@@ -28,6 +29,7 @@ from closerthan.losses import STE
 from closerthan.metrics import margins
 from closerthan.objects.mixture import Mixture
 from closerthan.settings import ENDED, Budget, FitOptions, Settings, TimeOverError, lists_options
+from closerthan.uncertainty.refitter import StoppedEarly
 from closerthan.wording import counted, percent
 
 __all__ = ["Views", "embed_views", "is_better"]
@@ -82,8 +84,8 @@ class Views:
     guesses: float = 0.0
     held_out: dict[int, float] = field(default_factory=dict)
     names: tuple[str, ...] | None = None
-    rivals: dict["Shape", float] = field(default_factory=dict)
-    rival: "Shape | None" = None
+    rivals: dict["MixtureShape", float] = field(default_factory=dict)
+    rival: "MixtureShape | None" = None
     stopped_by: str = ""
 
     @property
@@ -194,7 +196,7 @@ def _varied(answers: Comparisons, rows: NDArray[np.intp], number: int) -> NDArra
     return np.array([*chosen, *others][:number], dtype=np.intp)
 
 
-class Shape(NamedTuple):
+class MixtureShape(NamedTuple):
     """Number of views, and number of dimensions of each."""
 
     n_views: int
@@ -264,9 +266,9 @@ def embed_views(
         fits = _MixtureFits(comparisons, plan, n_starts, stop, tick)
         try:
             if n_views is not None:
-                return fits.all(Shape(whole("n_views", n_views), plan.settings.n_dims))
+                return fits.all(MixtureShape(whole("n_views", n_views), plan.settings.n_dims))
             return _search(fits, plan.settings.n_dims, most)
-        except _StoppedEarly:
+        except StoppedEarly:
             if stop.reason == "interrupted":
                 raise KeyboardInterrupt from None
             raise TimeOverError(
@@ -304,23 +306,23 @@ class _MixtureFits:
         """The seed of each fit."""
         return self.plan.settings.seed
 
-    def all(self, shape: Shape) -> Views:
+    def all(self, shape: MixtureShape) -> Views:
         """Fit all answers; a fit that is stopped early returns its maps so far."""
         views = self._fit(self.answers, shape)
         self.tick()
         return views
 
-    def held_out(self, shape: Shape) -> tuple[Views, Array]:
+    def held_out(self, shape: MixtureShape) -> tuple[Views, Array]:
         """Return a fit to a part of the answers, and the cross-validated log likelihoods of all answers."""
         parts = []
         for train, test in folds(self.answers, FOLDS, self.seed or 0):
             parts.append((self._fit(train, shape), test))
             if self.stop.reason:
-                raise _StoppedEarly
+                raise StoppedEarly
             self.tick()
         return parts[0][0], _held_out(parts)
 
-    def _fit(self, answers: Comparisons, shape: Shape) -> Views:
+    def _fit(self, answers: Comparisons, shape: MixtureShape) -> Views:
         """Fit a mixture: maps from the best start, then expectation maximisation (EM)."""
         rng = np.random.default_rng(self.seed)
         model = Mixture.of(answers)
@@ -354,25 +356,24 @@ class _MixtureFits:
         return embed(answers, settings=settings, start=start, device=plan.device, n_threads=plan.n_threads).embedding
 
 
-class _StoppedEarly(Exception):  # noqa: N818 - not an error
-    """The computation was stopped before there was anything to return."""
-
-
 def _search(fits: _MixtureFits, n_dims: int, most: int) -> Views:
     """Add views as long as they predict held-out answers better."""
     held_out: dict[int, float] = {}
-    rivals: dict[Shape, Array] = {}
+    rivals: dict[MixtureShape, Array] = {}
     rival, chosen, best, views = None, 1, None, None
     try:
-        best, before = fits.held_out(Shape(1, n_dims))
+        best, before = fits.held_out(MixtureShape(1, n_dims))
         held_out[1] = float(before.mean())
         for number in range(2, most + 1):
-            part, scores = fits.held_out(Shape(number, n_dims))
+            part, scores = fits.held_out(MixtureShape(number, n_dims))
             held_out[number] = float(scores.mean())
             if not is_better(scores, before):
                 break
             largest = fits.answers.n_objects - 1
-            for shape in (Shape(number - 1, min(n_dims + 1, largest)), Shape(1, min(number * n_dims, largest))):
+            for shape in (
+                MixtureShape(number - 1, min(n_dims + 1, largest)),
+                MixtureShape(1, min(number * n_dims, largest)),
+            ):
                 if shape not in rivals and shape.n_dims > n_dims:
                     rivals[shape] = fits.held_out(shape)[1]
             as_good = next((shape for shape, of_rival in rivals.items() if not is_better(scores, of_rival)), None)
@@ -381,8 +382,8 @@ def _search(fits: _MixtureFits, n_dims: int, most: int) -> Views:
                 chosen, best, rival = number, part, None
             else:  # one more view may still predict better than this rival
                 rival = rival or as_good
-        views = fits.all(Shape(chosen, n_dims))
-    except _StoppedEarly:
+        views = fits.all(MixtureShape(chosen, n_dims))
+    except StoppedEarly:
         if best is None:
             raise
     if views is None or views.stopped_by:  # the maps of a part of the answers are complete
@@ -426,8 +427,6 @@ def _of_all(part: Views, answers: Comparisons) -> Views:
 
 
 def _views(model: Mixture, maps: Array, shares: Array) -> Views:
-    from scipy.special import softmax
-
     order = np.argsort(-shares[:-1], kind="stable")
     return Views(
         maps[order],
@@ -440,7 +439,7 @@ def _views(model: Mixture, maps: Array, shares: Array) -> Views:
 
 
 def _start(
-    model: Mixture, shape: Shape, n_starts: int, rng: np.random.Generator, stop: _Stop
+    model: Mixture, shape: MixtureShape, n_starts: int, rng: np.random.Generator, stop: _Stop
 ) -> tuple[list[Array], Array]:
     """Return the maps of the best random start, and the shares of views and guesses.
 
@@ -450,7 +449,6 @@ def _start(
     the best start so far is returned; if there is none, an exception is raised.
     """
     from scipy.optimize import minimize
-    from scipy.special import softmax
 
     n_views, n_dims = shape
     evaluate = model.objective(n_views, n_dims)
@@ -464,7 +462,7 @@ def _start(
                 break
             ends.append(minimize(evaluate, one, jac=True, method="L-BFGS-B", options={"maxiter": STEPS}))
         if not ends:
-            raise _StoppedEarly
+            raise StoppedEarly
         ends.sort(key=lambda end: float(end.fun))
         if len(ends) == 1 or stop.reason:
             scores, best = np.split(ends[0].x, [n_views + 1])

@@ -44,7 +44,7 @@ from closerthan.saving import whole_csv
 from closerthan.settings import ENDED, FitOptions, Settings, TimeOverError, ended_by, lists_options
 from closerthan.uncertainty.refitter import Refitter, plan_refits
 from closerthan.uncertainty.repeats import repeats_of_people
-from closerthan.wording import html_table, percent
+from closerthan.wording import first_few, html_table, percent
 
 __all__ = ["PeopleAssessment", "assess_people"]
 
@@ -127,8 +127,7 @@ class PeopleAssessment:
     n_dims: int = 2
 
     def __repr__(self) -> str:
-        verdicts = ", ".join(f"{number} {verdict}" for verdict, number in self.verdicts.items())
-        return f"PeopleAssessment({len(self.people):,} people: {verdicts})"
+        return f"PeopleAssessment({len(self.people):,} people: {self.verdicts_in_words})"
 
     def _repr_html_(self) -> str:
         rows = [
@@ -152,6 +151,11 @@ class PeopleAssessment:
         """Number of people with each verdict, the most serious first."""
         counts = Counter(person.verdict for person in self.people)
         return {verdict: counts[verdict] for verdict in VERDICTS if counts[verdict]}
+
+    @property
+    def verdicts_in_words(self) -> str:
+        """Number of people with each verdict in words, such as "2 careless, 28 fine"."""
+        return ", ".join(f"{number} {verdict}" for verdict, number in self.verdicts.items())
 
     @property
     def sentences(self) -> list[str]:
@@ -349,8 +353,7 @@ def assess_people(
 
 def _about(people: Sequence[Person], total: int, statements: tuple[str, ...], advice: str) -> str:
     """Return a sentence about one or several people; ``statements`` are in the singular and in the plural."""
-    more = f" and {len(people) - MOST_NAMED} more" * (len(people) > MOST_NAMED)
-    names = ", ".join(person.name for person in people[:MOST_NAMED]) + more
+    names = first_few([person.name for person in people], MOST_NAMED)
     return f"{len(people)} of {total} people {statements[len(people) > 1]} ({names}): {advice}"
 
 

@@ -7,7 +7,6 @@ from typing import Any, NamedTuple, Self, Unpack
 
 import numpy as np
 
-from closerthan.arrays import Array
 from closerthan.comparisons import Comparisons
 from closerthan.evaluate.facts import Fact
 from closerthan.fit.plan import FitPlan
@@ -21,7 +20,7 @@ from closerthan.uncertainty.learning_curve import LearningCurve, learning_curve
 from closerthan.uncertainty.replicates import Replicates, replicate
 from closerthan.wording import approximate_duration, counted, first_few, percent
 
-__all__ = ["Findings", "FindingsRequest", "Neighbour", "trust_in_decided", "verdict_counts"]
+__all__ = ["Findings", "FindingsRequest", "Neighbour", "trust_in_decided"]
 
 NEAR = 3  # nearest objects that count as neighbours
 # Results of ``python -m benchmarks.trust worlds`` on simulated studies; a test compares them with the page it writes.
@@ -217,10 +216,6 @@ class Findings:
         return self._replicates.ellipses(level)
 
     @cached_property
-    def _near(self) -> Array:
-        return self._replicates.neighbour_probability(self.k)
-
-    @cached_property
     def neighbours(self) -> tuple[Neighbour, ...]:
         """Pairs of objects that are neighbours with a probability of at least 5 %, the most probable first.
 
@@ -229,7 +224,7 @@ class Findings:
         n_objects = len(self.names)
         if n_objects > MOST_LISTED:
             return ()
-        nearest, near = self._replicates.neighbour_probability(1), self._near
+        nearest, near = (self._replicates.neighbour_probability(k) for k in (1, self.k))
         pairs: list[Neighbour] = []
         for number in range(n_objects):
             others = np.flatnonzero(near[number] >= LEAST)
@@ -243,7 +238,7 @@ class Findings:
         if self.people is not None:
             cut = f"; {self.people.cut}" * bool(self.people.cut)
             note = f"each judged by a map of the others; nobody was excluded{cut}"
-            lines.append(Fact("People", verdict_counts(self.people), note))
+            lines.append(Fact("People", self.people.verdicts_in_words, note))
         if self.groups is not None:
             lines.append(Fact("Maps needed", counted(self.groups.n_groups, "map"), self.groups.sentence))
         if self.curve is not None:
@@ -323,11 +318,6 @@ def trust_in_decided(result: Result) -> str:
     if result.different_starts:
         return "but all replicates start at this map, and other starts lead to different maps: do not rely on them"
     return f"in simulations, {DECIDED_WRONG} of such triplets were wrong"
-
-
-def verdict_counts(people: PeopleAssessment) -> str:
-    """Return the number of people with each verdict, such as "2 careless, 28 fine"."""
-    return ", ".join(f"{number} {verdict}" for verdict, number in people.verdicts.items())
 
 
 def _is_interrupted(part: PeopleAssessment | Replicates | LearningCurve | None) -> bool:

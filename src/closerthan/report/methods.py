@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from closerthan.comparisons import Comparisons
 from closerthan.evaluate.facts import Fact
-from closerthan.report.findings import Findings, verdict_counts
+from closerthan.report.findings import Findings
 from closerthan.result import Result
 from closerthan.uncertainty.bootstrap import bootstrap_scheme
 from closerthan.uncertainty.replicates import Replicates
@@ -56,7 +56,7 @@ def methods_paragraph(
     if findings is not None and findings.people is not None:
         sentences.append(
             "Each participant was judged by a map fitted to the answers of other participants: "
-            f"{verdict_counts(findings.people)}. [State who was excluded, and why.]"
+            f"{findings.people.verdicts_in_words}. [State who was excluded, and why.]"
         )
     return " ".join(sentence for sentence in sentences if sentence)
 

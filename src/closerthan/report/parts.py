@@ -49,14 +49,10 @@ class ReportParts:
         test, findings = options.get("test"), options.get("findings")
         if test is not None and not isinstance(test, Comparisons):
             test = Comparisons.of(test, n_objects=n_objects)
-        return cls(
-            test=test,
-            labels=options.get("labels"),
-            thumbnails=options.get("thumbnails"),
-            title=options.get("title") or f"A map of {n_objects:,} objects",
-            command=options.get("command"),
-            python=options.get("python"),
-            facts=options.get("facts"),
-            findings=Findings(findings) if isinstance(findings, Replicates) else findings,
-            groups=options.get("groups"),
-        )
+        parts: dict[str, Any] = {
+            **options,
+            "test": test,
+            "title": options.get("title") or f"A map of {n_objects:,} objects",
+            "findings": Findings(findings) if isinstance(findings, Replicates) else findings,
+        }
+        return cls(**parts)

@@ -26,7 +26,7 @@ from closerthan.uncertainty.power_law import PowerLaw
 from closerthan.uncertainty.refitter import Fitter, Refitter, plan_refits
 from closerthan.uncertainty.repeats import NoiseCeiling, noise_ceilings
 from closerthan.uncertainty.replicates import Replicates, replicate
-from closerthan.wording import html_table, percent, percent_range, percentage_points
+from closerthan.wording import html_table, percent, percent_interval, percent_range, percentage_points
 
 __all__ = ["LearningCurve", "learning_curve"]
 
@@ -60,7 +60,7 @@ class Expected(NamedTuple):
     high: float
 
     def __str__(self) -> str:
-        return f"{percent(self.error)} (95 % interval {percent(self.low)} to {percent(self.high)})"
+        return percent_interval(self.error, self.low, self.high)
 
 
 class Needed(NamedTuple):

@@ -40,7 +40,7 @@ from closerthan.result import Result
 from closerthan.saving import whole_csv
 from closerthan.settings import ENDED, FitOptions, Settings, lists_options
 from closerthan.uncertainty.refitter import Fitter, Refitter, plan_refits
-from closerthan.wording import counted, html_table, p_number, p_value, percent
+from closerthan.wording import counted, first_few, html_table, p_number, p_value, percent
 
 __all__ = ["MapDifference", "Moved", "compare_maps"]
 
@@ -137,10 +137,9 @@ class MapDifference:
         verdict = "the two maps differ" if self.differ else "these answers do not show that the two maps differ"
         lines = [f"{verdict}: {compared}"]
         if self.differ and self.moved:
-            named = ", ".join(one.name for one in self.moved[:MOST_NAMED])
-            more = f" and {len(self.moved) - MOST_NAMED:,} more" if len(self.moved) > MOST_NAMED else ""
+            named = first_few([one.name for one in self.moved], MOST_NAMED)
             lines.append(
-                f"{counted(len(self.moved), 'object')} moved farther than between random groups: {named}{more} "
+                f"{counted(len(self.moved), 'object')} moved farther than between random groups: {named} "
                 f"(adjusted p at most {SIGNIFICANT}; in {FALSELY_NAMED} of simulated studies with a real difference, "
                 "an object that did not move was named, too)"
             )
@@ -251,7 +250,23 @@ def compare_maps(
         raise outcome.error("random groupings")
     fitted_groupings = [labels for labels, pair in zip(shuffled, outcome.results[1:], strict=True) if pair is not None]
     correlation = np.array([_correlation(group, labels) for labels in fitted_groupings])
-    return _difference(pairs, correlation, common, units, n_left_out=n_left_out, stopped_by=outcome.stopped_by)
+    objects, aligned = _moved(pairs, correlation, common.embedding, common.names)
+    real, *random = pairs
+    return MapDifference(
+        real.maps,
+        aligned,
+        real.error,
+        float(np.mean([pair.error for pair in random])),
+        real.distance,
+        float(np.mean([pair.distance for pair in random])),
+        _p_value(np.array([pair.log_loss for pair in random]), real.log_loss),
+        tuple(objects),
+        units.by,
+        units.number,
+        len(random),
+        n_left_out,
+        outcome.stopped_by,
+    )
 
 
 class _Pair(NamedTuple):
@@ -343,34 +358,6 @@ def _correlation(group: NDArray[np.int64], random: NDArray[np.int64]) -> float:
     return float(group[random == 1].mean() - group[random == 0].mean())
 
 
-def _difference(
-    pairs: list[_Pair],
-    correlation: Array,
-    all_answers: Result,
-    units: "_Units",
-    *,
-    n_left_out: int,
-    stopped_by: str,
-) -> MapDifference:
-    real, *random = pairs
-    objects, aligned = _moved(pairs, correlation, all_answers.embedding, all_answers.names)
-    return MapDifference(
-        real.maps,
-        aligned,
-        real.error,
-        float(np.mean([pair.error for pair in random])),
-        real.distance,
-        float(np.mean([pair.distance for pair in random])),
-        _p_value(np.array([pair.log_loss for pair in random]), real.log_loss),
-        tuple(objects),
-        units.by,
-        units.number,
-        len(random),
-        n_left_out,
-        stopped_by,
-    )
-
-
 def _p_value(random: Array, real: float) -> float:
     """Return the p value of a permutation test, in which the real grouping counts as one of the permutations."""
     return float((1 + np.count_nonzero(random >= real)) / (1 + len(random)))
@@ -452,9 +439,8 @@ def _pooled(one: Comparisons, other: Comparisons) -> tuple[Comparisons, NDArray[
     sides = [side.take(rows) for side, rows in zip((one, other), selected, strict=True)]
     rows = np.searchsorted(shared, np.concatenate([part[keep] for part, keep in zip(about, selected, strict=True)]))
     group = np.repeat([0, 1], [len(side) for side in sides])
-    make = Comparisons.from_triplets if rows.shape[1] == 3 else Comparisons.from_quadruplets
     objects: Mapping[str, Any] = {"n_objects": len(shared)} if one.names is None else {"names": shared.tolist()}
-    pooled = make(rows, unmentioned="ignore", **objects, **_beside(sides))
+    pooled = Comparisons.of(rows, unmentioned="ignore", **objects, **_beside(sides))
     return pooled, group, len(np.union1d(first, second)) - len(shared)
 
 

@@ -19,7 +19,7 @@ from closerthan.objective.protocol import Device
 from closerthan.result import Result
 from closerthan.settings import ENDED, Budget, Settings, TimeOverError
 
-__all__ = ["Fitter", "JobResults", "Refitter", "plan_refits"]
+__all__ = ["Fitter", "JobResults", "Refitter", "StoppedEarly", "plan_refits"]
 
 LARGEST_SEED = 2**31
 
@@ -156,9 +156,9 @@ class Refitter:
                 try:
                     result = fit(Inputs(answers, None, start, rng), settings, run)
                 except KeyboardInterrupt:  # before its first epoch
-                    raise _StoppedEarly from None
+                    raise StoppedEarly from None
                 if result.stopped_by in ENDED:
-                    raise _StoppedEarly
+                    raise StoppedEarly
                 return result
 
             def one(job: Callable[[Fitter], Any]) -> Any:
@@ -168,7 +168,7 @@ class Refitter:
                     return None
                 try:
                     result = job(fit_map)
-                except _StoppedEarly:
+                except StoppedEarly:
                     timed_out.set()
                     return None
                 tick()
@@ -201,5 +201,5 @@ class Refitter:
         return outcome.results
 
 
-class _StoppedEarly(Exception):  # noqa: N818 - not an error
-    """A fit was stopped by Ctrl-C or by the time limit."""
+class StoppedEarly(Exception):  # noqa: N818 - not an error
+    """A fit was stopped by Ctrl-C or by the time limit, so there is nothing to return."""

@@ -208,7 +208,7 @@ def choose(
     if answers is not None:
         unplaced[answers.rows.ravel()] = False
     used = set(excluded.tolist())
-    answered = np.unique(questions.keys(answered_rows))
+    answered = questions.keys(answered_rows)
     rows: list[NDArray[np.int64]] = []
     scores: list[float] = []
     may_repeat, n_pairs = False, PAIRS
@@ -226,7 +226,7 @@ def choose(
                 value[scored] = belief.information(questions.kind, flat).reshape(len(scored), -1)
             keys = questions.keys(pairs).reshape(value.shape)
             if not may_repeat:
-                value[_are_among(keys, answered)] = -1.0
+                value[np.isin(keys, answered)] = -1.0
             for place, best_first in enumerate(np.argsort(-value, axis=1, kind="stable")):
                 free = (pair for pair in best_first.tolist() if int(keys[place, pair]) not in used)
                 best = next(free, None)
@@ -269,15 +269,6 @@ def _questions_of(answers: Comparisons) -> NDArray[np.int64]:
     i, j, l, k = rows.T  # noqa: E741
     shared = ((i == l, i, j, k), (i == k, i, j, l), (j == l, j, i, k), (j == k, j, i, l))
     return np.concatenate([np.stack(question, axis=1)[same] for same, *question in shared])
-
-
-def _are_among(keys: NDArray[np.int64], ordered: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Return which keys occur in a sorted array."""
-    if not len(ordered):
-        return np.zeros(keys.shape, bool)
-    places = np.minimum(np.searchsorted(ordered, keys), len(ordered) - 1)
-    are_equal: NDArray[np.bool_] = ordered[places] == keys
-    return are_equal
 
 
 # ---- Validation of arguments ----------------------------------------------------------------------------------------

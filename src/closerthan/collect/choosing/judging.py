@@ -1,7 +1,7 @@
 """Quality of the map of a running study: accuracy on random questions over time, ellipses, and verdicts on people."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
@@ -94,9 +94,9 @@ def plane(embedding: Array, before: list[list[float]] | None) -> Array:
     return axes
 
 
-def ellipses(maps: Sequence[Array], embedding: Array, axes: Array) -> list[list[float]]:
+def ellipses(maps: Array, embedding: Array, axes: Array) -> list[list[float]]:
     """Return the 95 % ellipse of each object: half axes, and the angle of the longer one in degrees."""
-    aligned = align(np.array(maps), embedding, np.ones(len(embedding)), scaling=True)
+    aligned = align(maps, embedding, np.ones(len(embedding)), scaling=True)
     # Ellipses are computed in the plane, for which a few maps suffice whatever the dimension of the map.
     flat = Ellipses.around(embedding @ axes, aligned @ axes, level=0.95).in_plane(np.eye(2))
     rows: list[list[float]] = np.column_stack([flat.half_axes, flat.angles]).tolist()

@@ -85,8 +85,8 @@ def people(store: Store, study: Study, access: Access) -> list[Participant]:
             WHERE state <> 'declined' ORDER BY number DESC"""
         )
         counts = {row["participant"]: row for row in store.rows(
-            """SELECT participant, count(*) AS answers, avg(choice = 0) AS left FROM questions
-            JOIN answers ON question = id WHERE place > 0 GROUP BY participant"""
+            """SELECT participant, count(*) AS answers, avg(choice = 0) AS left, avg(rt_ms < ?) AS fast FROM questions
+            JOIN answers ON question = id WHERE place > 0 GROUP BY participant""", 1000 * FAST
         )}  # fmt: skip
         medians = {row["participant"]: row["median"] for row in store.rows(
             """SELECT participant, avg(rt_ms) AS median FROM (
@@ -95,17 +95,13 @@ def people(store: Store, study: Study, access: Access) -> list[Participant]:
                 FROM questions JOIN answers ON question = id WHERE questions.place > 0 AND rt_ms IS NOT NULL)
             WHERE place IN ((number + 1) / 2, (number + 2) / 2) GROUP BY participant"""
         )}  # fmt: skip
-        fast = {row["participant"]: row["fast"] for row in store.rows(
-            """SELECT participant, avg(rt_ms < ?) AS fast FROM questions JOIN answers ON question = id
-            WHERE questions.place > 0 AND rt_ms IS NOT NULL GROUP BY participant""", 1000 * FAST
-        )}  # fmt: skip
         assessed: dict[str, Assessment] = store.latest_judgement().get("people") or {}
         checks, repeats, shared = passed_checks(store, study.kind), _repeats(store, study), _agreements(store, study)
     participants = []
     for row in rows:
         number = row["number"]
         count = counts.get(number)
-        n_answers, fraction_left = (count["answers"], count["left"]) if count else (0, None)
+        n_answers, fraction_left, fast = (count["answers"], count["left"], count["fast"]) if count else (0, None, None)
         participants.append(
             Participant(
                 name=access.pseudonym(number, row["person"]),
@@ -116,10 +112,10 @@ def people(store: Store, study: Study, access: Access) -> list[Participant]:
                 shared=shared[number],
                 left=fraction_left,
                 median_ms=medians.get(number),
-                fast=fast.get(number),
+                fast=fast,
                 **(
                     assessed.get(str(number))
-                    or _before_assessment(n_answers, checks[number], fraction_left, fast.get(number), study)
+                    or _before_assessment(n_answers, checks[number], fraction_left, fast, study)
                 ),
             )
         )

@@ -10,12 +10,12 @@ import signal
 import sys
 import time
 from pathlib import Path
-from typing import NamedTuple, TypedDict
+from typing import TypedDict
 
 import numpy as np
 
 from closerthan.arrays import Array
-from closerthan.collect.choosing.belief import LOSS, fit_belief, fitted_map
+from closerthan.collect.choosing.belief import LOSS, Belief, fit_belief, fitted_map
 from closerthan.collect.choosing.information import Chosen, Questions, choose
 from closerthan.collect.choosing.judging import Accuracy, accuracies, assessed_people, ellipses, enough, plane
 from closerthan.collect.choosing.quality import Assessment, passed_checks
@@ -57,7 +57,7 @@ def refit(study: Study, store: Store) -> int | None:
     version = _write(store, answers, embedding, chosen, available)
     if version is not None and answers is not None and embedding is not None and belief is not None:
         # The assessment comes last, because participants need the queue first.
-        judgement = _judgement(study, store, answers, Fitted(embedding, list(belief.maps)), before)
+        judgement = _judgement(study, store, answers, embedding, belief, before)
         with store.writing():
             store.change("UPDATE maps SET judgement = ? WHERE version = ?", json.dumps(judgement), version)
     return version
@@ -92,13 +92,6 @@ class Judgement(TypedDict, total=False):
     people_assessed_at: int | None
 
 
-class Fitted(NamedTuple):
-    """A map and its replicates."""
-
-    embedding: Array
-    maps: list[Array]
-
-
 def _write(
     store: Store, answers: Comparisons | None, embedding: Array | None, chosen: Chosen, available: set[int]
 ) -> int | None:
@@ -119,9 +112,11 @@ def _write(
     return version
 
 
-def _judgement(study: Study, store: Store, answers: Comparisons, fitted: Fitted, before: Judgement) -> Judgement:
+def _judgement(
+    study: Study, store: Store, answers: Comparisons, embedding: Array, belief: Belief, before: Judgement
+) -> Judgement:
     """Assess a map for the researcher's page."""
-    axes = plane(fitted.embedding, before.get("drawn"))
+    axes = plane(embedding, before.get("drawn"))
     accuracy = accuracies(store, study.kind)
     people, assessed_at = before.get("people"), before.get("people_assessed_at")
     if answers.n_answers >= ASSESS_AGAIN * (assessed_at or 0):
@@ -131,8 +126,8 @@ def _judgement(study: Study, store: Store, answers: Comparisons, fitted: Fitted,
         }
         people, assessed_at = assessed_people(answers, study.dimensions, checks), answers.n_answers
     return {
-        "drawn": (fitted.embedding @ axes - (fitted.embedding @ axes).mean(axis=0)).round(5).tolist(),
-        "spread": np.round(ellipses(fitted.maps, fitted.embedding, axes), 5).tolist(),
+        "drawn": (embedding @ axes - (embedding @ axes).mean(axis=0)).round(5).tolist(),
+        "spread": np.round(ellipses(belief.maps, embedding, axes), 5).tolist(),
         "accuracy": accuracy,
         "enough": enough(accuracy, answers.n_answers, answers.n_objects),
         "people": people,

@@ -17,6 +17,8 @@ from closerthan.collect.study.description import Study
 __all__ = ["answer_lines", "forget", "map_lines", "write_study"]
 
 _SIDES = ("left", "right")
+_RESPONSE = ("rt_ms", "kind", "place")
+_SELECTION = ("repeats_place", "score", "map", "probability")  # how the question was selected
 
 
 def answer_lines(
@@ -36,19 +38,7 @@ def answer_lines(
     is_closer = study.kind == "closer"
     question_columns = ("anchor", "near", "far", "near_side") if is_closer else ("item_1", "item_2", "item_3", "odd")
     extra_columns = (("left", "right", "said") if is_closer else ("said",)) if everything else ()
-    yield _line([
-        "participant",
-        *question_columns,
-        "rt_ms",
-        "kind",
-        "place",
-        *extra_columns,
-        "repeats_place",
-        "score",
-        "map",
-        "probability",
-        "time",
-    ])  # fmt: skip
+    yield _line(["participant", *question_columns, *_RESPONSE, *extra_columns, *_SELECTION, "time"])
     rows = store.rows(
         """SELECT questions.*, said, choice, rt_ms, at, value AS person,
         (SELECT place FROM questions AS earlier WHERE earlier.id = questions.repeats) AS repeats_place
@@ -63,19 +53,9 @@ def answer_lines(
         objects = [names[row[column]] for column in ("first", "second", "third")]
         extra = [*objects[1:], row["said"]] if is_closer else [row["said"]]
         time = datetime.fromtimestamp(row["at"], UTC).isoformat(timespec="milliseconds")
-        yield _line([
-            person,
-            *_answer_cells(study.kind, objects, row["choice"]),
-            row["rt_ms"],
-            row["kind"],
-            row["place"],
-            *(extra if everything else ()),
-            row["repeats_place"],
-            row["score"],
-            row["map"],
-            row["probability"],
-            time,
-        ])  # fmt: skip
+        cells = [person, *_answer_cells(study.kind, objects, row["choice"]), *(row[column] for column in _RESPONSE)]
+        cells += extra if everything else ()
+        yield _line([*cells, *(row[column] for column in _SELECTION), time])
 
 
 def _answer_cells(kind: str, objects: list[str], choice: int | None) -> list[Any]:

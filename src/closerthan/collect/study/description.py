@@ -197,13 +197,6 @@ def read_study(folder: str | Path) -> Study:
         instructions=value("instructions", "text").strip(),
         question=value("question", "text").strip(),
         objects=tuple(read_table(folder / TABLE)),
-        kind=value("question", "kind", Study.kind),
-        number=value("question", "number", Study.number),
-        practice=value("question", "practice", Study.practice),
-        pause_ms=value("question", "pause_ms", Study.pause_ms),
-        skip=value("question", "skip", Study.skip),
-        tie=value("question", "tie", Study.tie),
-        keys=value("question", "keys", Study.keys),
         checks_wrong=value("checks", "most_wrong", Study.checks_wrong),
         dimensions=value("map", "dimensions", Study.dimensions),
         language=value("", "language", Study.language),
@@ -215,6 +208,7 @@ def read_study(folder: str | Path) -> Study:
         ),
         codes=Codes(**values.get("codes", {})),
         buttons=values.get("buttons", {}),
+        **{name: setting for name, setting in values["question"].items() if name != "text"},
     )
     _check_combinations(study, document)
     return study

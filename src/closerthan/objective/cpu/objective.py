@@ -11,7 +11,7 @@ import math
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -40,10 +40,11 @@ from closerthan.objective.protocol import (
 )
 from closerthan.objective.scales import SIZE_SAMPLE, best_scale, sample_places
 from closerthan.objective.streaming.blocks import Block, HostReader, Source, is_streamed
-from closerthan.objective.streaming.objective import StreamedObjective
-from closerthan.objective.streaming.shuffling import shuffled_if_sorted
 from closerthan.objective.visits import SIDE_BY_SIDE, Order, ShuffledPass, Visits
 from closerthan.operating_system import n_cores
+
+if TYPE_CHECKING:
+    from closerthan.objective.streaming.objective import StreamedObjective
 
 __all__ = ["CPU", "CPUObjective"]
 
@@ -135,6 +136,9 @@ class CPU:
     def _streamed(
         self, source: Source, n_objects: int, loss: Loss, held_out: Comparisons | None
     ) -> "StreamedObjective":
+        from closerthan.objective.streaming.objective import StreamedObjective
+        from closerthan.objective.streaming.shuffling import shuffled_if_sorted
+
         size = max(self.block_bytes // (4 * source.width), 1)
         source = shuffled_if_sorted(source, size)
         blocks, sample = source.in_blocks(size), source.sample()

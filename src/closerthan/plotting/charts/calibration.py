@@ -23,10 +23,8 @@ def calibration_figure(calibration: Any, *, title: str | None = None, ax: Any = 
     calibration
         A result of :func:`closerthan.replicate`, its ``calibration``, or a sequence of
         :class:`~closerthan.calibration.Tenth`.
-    title
-        Title of the figure.
-    ax
-        Matplotlib axes to draw on; by default those of a new figure.
+    title, ax
+        As in :func:`map_figure`.
 
     Examples
     --------

@@ -82,10 +82,8 @@ def steps_figure(results: Any, *, against: Against = "epoch", title: str | None 
         A result of :func:`closerthan.embed`, its history, or a mapping from names to several of either.
     against
         Measure of the work on the horizontal axis, as in :func:`convergence_figure`.
-    title
-        Title of the figure.
-    ax
-        Matplotlib axes to draw on; by default those of a new figure.
+    title, ax
+        As in :func:`map_figure`.
 
     Examples
     --------

@@ -20,10 +20,8 @@ def learning_curve_figure(curve: Any, *, title: str | None = None, ax: Any = Non
     ----------
     curve
         A result of :func:`closerthan.learning_curve`.
-    title
-        Title of the figure.
-    ax
-        Matplotlib axes to draw on; by default those of a new figure.
+    title, ax
+        As in :func:`map_figure`.
 
     Examples
     --------

@@ -28,10 +28,8 @@ def margin_figure(answers: Comparisons | ArrayLike, result: Any, *, title: str |
         The answers, as in :func:`closerthan.embed`.
     result
         A result of :func:`closerthan.embed`, or (n_objects, n_dims) coordinates.
-    title
-        Title of the figure.
-    ax
-        Matplotlib axes to draw on; by default those of a new figure.
+    title, ax
+        As in :func:`map_figure`.
 
     Examples
     --------

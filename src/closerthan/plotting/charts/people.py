@@ -31,10 +31,8 @@ def people_figure(assessment: Any, *, title: str | None = None, ax: Any = None) 
     ----------
     assessment
         A result of :func:`closerthan.assess_people`.
-    title
-        Title of the figure.
-    ax
-        Matplotlib axes to draw on; by default those of a new figure.
+    title, ax
+        As in :func:`map_figure`.
 
     Examples
     --------
@@ -48,9 +46,7 @@ def people_figure(assessment: Any, *, title: str | None = None, ax: Any = None) 
     check_returned("assessment", assessment, "people", "assess_people")
     people = assessment.people[:MOST_SHOWN]
     figure, ax = canvas(ax, (7.0, float(np.clip(1.4 + 0.2 * len(people), 2.6, 9.5))))
-    rate = np.array([person.lapse_rate for person in people])
-    low = np.array([person.lapse_low for person in people])
-    high = np.array([person.lapse_high for person in people])
+    rate, low, high = np.array([(person.lapse_rate, person.lapse_low, person.lapse_high) for person in people]).T
     verdicts = [person.verdict for person in people]
     handles, texts = [], []
     for verdict, colour in VERDICT_COLOURS.items():
@@ -112,10 +108,8 @@ def people_matrix_figure(groups: Any, *, title: str | None = None, ax: Any = Non
     ----------
     groups
         A result of :func:`closerthan.group_people`.
-    title
-        Title of the figure.
-    ax
-        Matplotlib axes to draw on; by default those of a new figure.
+    title, ax
+        As in :func:`map_figure`.
 
     Examples
     --------

@@ -11,14 +11,14 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Place", "PointCounts", "Spacing", "place_labels"]
+__all__ = ["LabelPlace", "PointCounts", "Spacing", "place_labels"]
 
 # Right, left, above, below, then the corners: the order in which readers expect a label.
 _DIRECTIONS = np.array([(1, 0), (-1, 0), (0, 1), (0, -1), (1, 1), (-1, 1), (1, -1), (-1, -1)], dtype=np.float64)
 _CELL = 2.0  # resolution at which hidden points are counted
 
 
-class Place(NamedTuple):
+class LabelPlace(NamedTuple):
     """Position of a label."""
 
     number: int  # index of the labelled point
@@ -61,7 +61,7 @@ def place_labels(
     *,
     pictures: NDArray[np.float64] | None = None,
     obstacles: NDArray[np.float64] | None = None,
-) -> list[Place]:
+) -> list[LabelPlace]:
     """Place labels beside points.
 
     Parameters
@@ -91,7 +91,7 @@ def place_labels(
     pictures = np.zeros_like(points) if pictures is None else pictures
     has_picture = (pictures > 0).any(axis=1)
     occupied = np.hstack([points - pictures / 2, points + pictures / 2])[has_picture]
-    places: list[Place] = []
+    places: list[LabelPlace] = []
     for number in order:
         if len(places) >= spacing.most_labels:
             break
@@ -114,7 +114,7 @@ def place_labels(
         if n_hidden.min() > spacing.most_hidden:
             continue
         occupied = np.vstack([occupied, boxes[best]])
-        places.append(Place(int(number), float(corners[best, 0]), float(corners[best, 1]), bool(needs_line[best])))
+        places.append(LabelPlace(int(number), float(corners[best, 0]), float(corners[best, 1]), bool(needs_line[best])))
     return places
 
 

@@ -42,10 +42,8 @@ def dendrogram_figure(
     thumbnails
         Pictures to show beside the leaves: one per object (a path or an array, None where there is no picture), or a
         mapping from names to pictures.
-    title
-        Title of the figure.
-    ax
-        Matplotlib axes to draw on; by default those of a new figure.
+    title, ax
+        As in :func:`map_figure`.
 
     Examples
     --------
