@@ -183,9 +183,8 @@ def argument(loss: losses.Loss) -> Any:
 
     For the loss itself, numba would determine the type by running Python code at each call.
     """
-    weight = 0.0
-    if isinstance(loss, losses.Penalized):
-        loss, weight = loss.loss, loss.weight
+    weight = loss.weight if isinstance(loss, losses.Penalized) else 0.0
+    loss = losses.without_penalty(loss)
     loss_type = loss_type_of(type(loss))
     return _ARGUMENTS[loss_type](*(_number(loss, name) for name in loss_type.parameters), float(weight))
 

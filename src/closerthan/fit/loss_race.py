@@ -56,11 +56,11 @@ KEPT = (5, 3)  # candidates that remain after the first and after the second rou
 ROUNDS = 1 + len(KEPT)
 EPOCHS = 3  # of the fit that all candidates start from, and of each short fit of the winner
 PER_COORDINATE = 5  # comparisons; with fewer, these fits run for more epochs, since each epoch has fewer steps
-CANDIDATE_EPOCHS = 1  # of Polyak steps for each candidate, from the common map
-FEW = 8  # comparisons per coordinate; with fewer, Polyak steps are far from a minimum, and L-BFGS is used instead
 CANDIDATE_ITERATIONS = 8  # of L-BFGS for each candidate, from the common map
-FEWEST_FITTED = 100_000  # comparisons from large files; with fewer, losses that need many answers would look worse
-ENOUGH = 20  # comparisons per coordinate to fit, if that is more than FEWEST_FITTED
+CANDIDATE_EPOCHS = 2  # of Polyak steps instead, from MOST_DESCENDED comparisons on, where full gradients take longer
+MOST_DESCENDED = 20_000
+FITTED = 12_000  # comparisons to fit in each round; more would not change the choice
+ENOUGH = 10  # comparisons per coordinate to fit, if that is more
 HELD_OUT = 0.25  # fraction of the answers in each round; with 0.1, chance matters more
 MOST_HELD_OUT = 20_000  # comparisons; more would not improve the choice
 WITHOUT_RACE = "ste"  # the loss if nothing can be held out
@@ -71,7 +71,7 @@ STARTS_OF_LARGE_FITS = 2  # from MOST_FINISHED comparisons on, where starts diff
 MOST_DRAWN = 60_000_000  # comparisons from a file larger than memory, for all rounds; they are copied several times
 USUAL_TRIALS = 24  # fits in a race, for the progress bar
 
-Cell = tuple["str | Loss", float]  # a loss, by its name if it has one, and the strength of its penalty
+Cell = tuple[Any, float]  # a loss, by its name if it has one, and the strength of its penalty
 
 
 class Judged(NamedTuple):
@@ -236,10 +236,12 @@ def _choose(inputs: Inputs, settings: Settings, run: Run) -> tuple[Choice, list[
     """Run the race and the short fits of the winner."""
     answers, rng, began = inputs.answers, inputs.rng, time.perf_counter()
     racer = settings.solver if isinstance(settings.solver, Polyak) else Polyak()
-    n_starts = settings.n_starts or (usual_starts(len(answers)) if inputs.start is None and racer is settings.solver else 1)
+    n_starts = settings.n_starts or (
+        usual_starts(len(answers)) if inputs.start is None and racer is settings.solver else 1
+    )
     n_trials = n_starts if n_starts > 1 and racer is settings.solver else 0
     one_thread, grid = run.device.one_thread(), Grid.of(settings)
-    some = answers if answers.cheap_to_enumerate else answers.take(slice(FEWEST_FITTED))
+    some = answers if answers.cheap_to_enumerate else answers.take(slice(FITTED))
     objective = one_thread.objective(some, Penalized(loss_named(grid.losses[0]).in_dims(settings.n_dims), 1.0))
     with compile_notice(run.progress), objective, run.ctrl_c.raised_at_once():
         if isinstance(settings.solver, Solver):
@@ -427,8 +429,8 @@ class _RoundInProgress:
         cells = list(cells)
         new = [cell for cell in cells if cell not in self.judged]
         n_train = len(self._train)
-        few = n_train < min(FEW * self._n_coordinates, MOST_FINISHED)
-        fit_it, length = (self._setup.lbfgs, CANDIDATE_ITERATIONS) if few else (self._setup.polyak, CANDIDATE_EPOCHS)
+        polyak = (self._setup.polyak, CANDIDATE_EPOCHS)
+        fit_it, length = (self._setup.lbfgs, CANDIDATE_ITERATIONS) if n_train < MOST_DESCENDED else polyak
         cancelled = CancelFlag(self._setup.pressed)
         # All candidates get the same time, so that none has fewer epochs than the others.
         seconds = self._seconds(math.ceil(len(new) / threads_for(n_train, self._setup.n_threads)))
@@ -488,7 +490,7 @@ def _parts(
     losses, and rounds are disjoint. Groups (see :meth:`Comparisons.groups`) are not split.
     """
     by = answers.split_unit(by)
-    enough = max(FEWEST_FITTED, ENOUGH * answers.n_objects * n_dims)
+    enough = max(FITTED, ENOUGH * answers.n_objects * n_dims)
     answers = answers.in_memory(min(ROUNDS * (MOST_HELD_OUT + enough), MOST_DRAWN), rng)
     if answers.weights is not None and not answers.weights.all():  # rows without weight
         answers = answers.take(answers.weights > 0)

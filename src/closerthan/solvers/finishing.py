@@ -5,10 +5,8 @@ better ended early. With a penalty, the minimum is the maximum a posteriori esti
 that end in the same valley then agree in all digits that matter.
 """
 
-import numpy as np
-
 from closerthan.arrays import Array
-from closerthan.objective.protocol import Point, SolverObjective
+from closerthan.objective.protocol import MeanLoss, Point
 from closerthan.solvers.base import Monitor
 from closerthan.solvers.quasi_newton import descend
 
@@ -17,19 +15,19 @@ __all__ = ["finish"]
 PER_EPOCH = 10  # iterations of L-BFGS that count as an epoch
 
 
-def finish(objective: SolverObjective, x: Array, monitor: Monitor) -> None:
+def finish(objective: MeanLoss, n_terms: int, x: Array, monitor: Monitor) -> None:
     """Descend from a map to a minimum by L-BFGS."""
     iterations, gradients = 0, 0
 
     def report(point: Point, evaluations: int) -> bool:
         nonlocal iterations, gradients
         iterations += 1
-        gradients += evaluations * objective.n_terms
+        gradients += evaluations * n_terms
         if iterations % PER_EPOCH and not monitor.must_end():
             return False
         reported, gradients = gradients, 0
         return monitor(point, gradients=reported)
 
-    last = descend(objective, objective.at(np.asarray(x)), report, monitor.must_end)
+    last = descend(objective, objective.at(x), report, monitor.must_end)
     if gradients:
         monitor(last, gradients=gradients)

@@ -190,7 +190,7 @@ class Polyak(Solver):
                 walk.restart(now.x)
             stop = monitor(now, step=walk.step, gradients=visited + n_terms, state=walk.state)
             if finishes and slow and not stop:
-                finish(objective, np.asarray(now.x), monitor)
+                finish(objective, n_terms, np.asarray(now.x), monitor)
                 return
 
     def _length(self, objective: WithPolyakWalk[M], map_size: int) -> int:

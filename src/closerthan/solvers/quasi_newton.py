@@ -16,7 +16,7 @@ from collections.abc import Callable
 
 from closerthan.arrays import inner
 from closerthan.objective.inverse_hessian import InverseHessian
-from closerthan.objective.protocol import Point, SolverObjective
+from closerthan.objective.protocol import MeanLoss, Point
 
 __all__ = ["MEMORY", "descend"]
 
@@ -27,7 +27,7 @@ SHORTEST = 1e-10  # step below which the objective cannot be lowered within its 
 
 
 def descend(
-    objective: SolverObjective,
+    objective: MeanLoss,
     start: Point,
     report: Callable[[Point, int], bool],
     must_end: Callable[[], bool],
