@@ -7,6 +7,7 @@ import json
 import os
 import re
 import shlex
+import shutil
 import signal
 import subprocess
 import sys
@@ -14,6 +15,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from slow import slow_but
 from typer.testing import CliRunner
 
 import closerthan as ct
@@ -446,7 +448,7 @@ class TestDims:
         assert "interrupted after 2 dimensions" in " ".join(done.output.split())
         assert len(text("kept/dims.csv").splitlines()) == 3
 
-    @pytest.mark.parametrize("command", ["dims", "compare"])
+    @pytest.mark.parametrize("command", slow_but("dims", ["dims", "compare"]))
     def test_by_people_has_a_fold_for_each_of_a_few(self, command, empty_folder):
         rows = ct.datasets.synthetic(8, 2, 300, 1, seed=0).train.rows
         lines = [",".join(map(str, [*row, f"p{number % 3}"])) for number, row in enumerate(rows)]
@@ -537,12 +539,23 @@ class TestConvertAndInfo:
         assert "gets 33.3 % of them wrong" in shown
 
 
+@pytest.fixture(scope="module")
+def fitted(tmp_path_factory):
+    place = tmp_path_factory.mktemp("fitted")
+    ct.files.write_comparisons(ct.datasets.eurodist().comparisons(), place / "cities.csv")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(place)
+        closerthan("fit", "cities.csv", *FAST, "--loss", "ste", "--dims", 3, "--out", "fitted")
+    return place
+
+
 class TestPlot:
     BEGINNINGS = {"map.pdf": b"%PDF", "map.svg": b"<?xml", "map.png": b"\x89PNG"}  # noqa: RUF012
 
     @pytest.fixture
-    def folder(self, cities):
-        closerthan("fit", cities, *FAST, "--loss", "ste", "--dims", 3, "--out", "fitted")
+    def folder(self, fitted, empty_folder):
+        """A copy of a fit and its answers, which a test may change."""
+        shutil.copytree(fitted, empty_folder, dirs_exist_ok=True)
         return "fitted"
 
     @pytest.mark.parametrize("name", BEGINNINGS)
@@ -849,6 +862,7 @@ def fits(tmp_path_factory):
     return place
 
 
+@pytest.mark.slow
 def test_all_figures_are_written_in_the_format_that_was_chosen(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     printed("simulate", "answers.csv", "--objects", 8, "--answers", 400, "--noise", "ste")

@@ -4,6 +4,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from scipy.optimize import approx_fprime
+from slow import slow_but
 from typer.testing import CliRunner
 
 import closerthan as ct
@@ -38,7 +39,7 @@ def test_answers_find_their_view(two_views, found):
     assert found.maps.shape == (2, N_OBJECTS, 1)
 
 
-@pytest.mark.parametrize("seed", [0, 3])  # on these, expectation maximisation alone got stuck
+@pytest.mark.parametrize("seed", slow_but(0, [0, 3]))  # on these, expectation maximisation alone got stuck
 def test_answers_find_their_view_where_random_maps_have_nothing_in_common(seed):
     maps = np.random.default_rng(seed).normal(size=(2, 20, 2))
     parts = [ct.datasets.simulated(points, 3000, seed=number) for number, points in enumerate(maps)]
@@ -144,7 +145,7 @@ def test_the_same_seed_gives_the_same_bits(two_views):
     np.testing.assert_array_equal(one.maps, other.maps)
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", slow_but(0, range(3)))
 def test_of_answers_of_one_view_one_view_is_chosen(seed):
     points = 3 * np.random.default_rng(seed).normal(size=(N_OBJECTS, 1))
     views = ct.embed_views(ct.datasets.simulated(points, 800, noise="ste", seed=seed), n_dims=1, n_starts=2, most=2)
