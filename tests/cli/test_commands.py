@@ -702,15 +702,15 @@ class TestFolders:
         assert "holds thesis.tex" in said("fit", cities, "--out", "mine", "--force")
         assert (empty_folder / "mine" / "thesis.tex").read_text() == "text"
 
-    def test_that_cannot_be_made_are_an_error_before_the_fit(self, cities, monkeypatch):
-        monkeypatch.setattr("closerthan.files.read_answers", lambda *_, **__: pytest.fail("too late"))
+    def test_that_cannot_be_made_are_an_error_before_the_answers_are_read(self, cities, empty_folder):
+        (empty_folder / cities).write_text("no answers")
         assert "is a file" in said("fit", cities, "--out", cities)
         assert "nothing can be written to" in said("fit", cities, "--out", f"{cities}/below")
 
-    def test_that_one_is_in_are_an_error_before_the_fit(self, cities, empty_folder, monkeypatch):
+    def test_that_one_is_in_are_an_error_before_the_answers_are_read(self, cities, empty_folder, monkeypatch):
+        (empty_folder / cities).write_text("no answers")
         (empty_folder / "in").mkdir()
         monkeypatch.chdir(empty_folder / "in")
-        monkeypatch.setattr("closerthan.files.read_answers", lambda *_, **__: pytest.fail("too late"))
         assert ". is the current folder" in said("fit", f"../{cities}", "--out", ".")
         assert "is the current folder or contains it" in said("fit", f"../{cities}", "--out", empty_folder / "in")
 

@@ -480,7 +480,13 @@ class Round(NamedTuple):
 
 
 def _parts(
-    answers: Comparisons, n_dims: int, rng: np.random.Generator, by: str = AUTO
+    answers: Comparisons,
+    n_dims: int,
+    rng: np.random.Generator,
+    by: str = AUTO,
+    *,
+    fewest_fitted: int = FEWEST_FITTED,
+    most_held_out: int = MOST_HELD_OUT,
 ) -> Iterator[tuple[Comparisons, Comparisons, NDArray[Any]]]:
     """Yield for each round the comparisons to fit, those to evaluate on, and the groups of the latter.
 
@@ -488,11 +494,11 @@ def _parts(
     losses, and rounds are disjoint. Groups (see :meth:`Comparisons.groups`) are not split.
     """
     by = answers.split_unit(by)
-    enough = max(FEWEST_FITTED, ENOUGH * answers.n_objects * n_dims)
-    answers = answers.in_memory(min(ROUNDS * (MOST_HELD_OUT + enough), MOST_DRAWN), rng)
+    enough = max(fewest_fitted, ENOUGH * answers.n_objects * n_dims)
+    answers = answers.in_memory(min(ROUNDS * (most_held_out + enough), MOST_DRAWN), rng)
     if answers.weights is not None and not answers.weights.all():  # rows without weight
         answers = answers.take(answers.weights > 0)
-    n_held_out = max(1, min(round(HELD_OUT * len(answers)), MOST_HELD_OUT))
+    n_held_out = max(1, min(round(HELD_OUT * len(answers)), most_held_out))
     n_train = min(len(answers) - n_held_out, enough)
     n_drawn = min(ROUNDS * (n_held_out + n_train), len(answers))
     if n_drawn < len(answers) and by == "answers":
