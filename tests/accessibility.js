@@ -48,7 +48,7 @@
       problems.push(`nested: ${description(outer)}`);
   for (const name of ["aria-labelledby", "aria-describedby", "aria-controls"])
     for (const element of document.querySelectorAll(`[${name}]`))
-      for (const id of element.getAttribute(name).split(/\s+/))
+      for (const id of (element.getAttribute(name) ?? "").split(/\s+/))
         if (!document.getElementById(id)) problems.push(`no #${id} for ${description(element)}`);
   // Sizes of buttons and links; no horizontal scrolling
   for (const element of document.querySelectorAll("button, a[href]")) {
@@ -60,7 +60,7 @@
   // Contrast
   /** @param {string} colour */
   const numbers = (colour) => {
-    const parts = colour.match(/[\d.]+/g).map(Number);
+    const parts = (colour.match(/[\d.]+/g) ?? []).map(Number);
     return parts.length > 3 ? parts : [...parts, 1];
   };
   /** @param {number[]} colour */
@@ -69,13 +69,11 @@
       .map((value) => value / 255)
       .map((value) => (value <= 0.04045 ? value / 12.92 : ((value + 0.055) / 1.055) ** 2.4))
       .reduce((sum, value, index) => sum + value * [0.2126, 0.7152, 0.0722][index], 0);
-  /** @param {Element} element */
+  /** @type {(element: Element) => number[]} */
   const background = (element) => {
-    for (let parent = element; parent; parent = parent.parentElement) {
-      const colour = numbers(getComputedStyle(parent).backgroundColor);
-      if (colour[3] === 1) return colour;
-    }
-    return [255, 255, 255, 1];
+    const colour = numbers(getComputedStyle(element).backgroundColor);
+    if (colour[3] === 1) return colour;
+    return element.parentElement ? background(element.parentElement) : [255, 255, 255, 1];
   };
   /** @type {(first: number[], second: number[]) => number} */
   const contrast = (first, second) => {
@@ -86,7 +84,8 @@
   while (walker.nextNode()) {
     const element = walker.currentNode.parentElement;
     if (
-      !walker.currentNode.textContent.trim() ||
+      !element ||
+      !walker.currentNode.textContent?.trim() ||
       !isVisible(element) ||
       element.closest("svg, script, style, noscript")
     )

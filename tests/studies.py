@@ -8,13 +8,23 @@ import wave
 import zlib
 from pathlib import Path
 
+import numpy as np
+
+from closerthan import datasets
 from closerthan.collect.store.database import FILE, Store
-from closerthan.collect.study.description import Study
+from closerthan.collect.study.description import Shares, Study
 from closerthan.collect.study.new import make_study
+from closerthan.collect.study.recruiters import RECRUITERS
 from closerthan.collect.study.stimuli import Stimulus
 from closerthan.collect.web.interview import Interview
 
 KEY = "a" * 32
+
+# A true map of a few objects, answers about it, and maps between which new questions decide.
+N_OBJECTS = 12
+POINTS = np.random.default_rng(0).normal(size=(N_OBJECTS, 2))
+ANSWERS = datasets.simulated(POINTS, 120, noise="ste", seed=0)
+MAPS = POINTS + 0.3 * np.random.default_rng(1).normal(size=(6, N_OBJECTS, 2))
 
 
 def study_of(folder: Path, n_objects: int = 10, **settings) -> Study:
@@ -49,6 +59,22 @@ def answer_all(interview: Interview, key: str = KEY, choose=lambda question: 0):
         question = state["questions"][0]
         state = interview.answer(key, question["id"], choose(question), 500)
     return state
+
+
+def closer_by_number(question):
+    """Answer as if objects with close numbers were similar."""
+    numbers = [int(thing["text"].split()[1]) ** 1.37 for thing in (question["anchor"], *question["options"])]
+    return int(abs(numbers[2] - numbers[0]) < abs(numbers[1] - numbers[0]))
+
+
+def answered_study(folder: Path, n_people: int = 3, **settings) -> tuple[Study, Store]:
+    """Create a study and let people from Prolific answer all questions by `closer_by_number`."""
+    settings = {"recruiter": RECRUITERS["prolific"], "shares": Shares(0.3, 0.1, 0.1, 0.1), **settings}
+    interview, store = interview_of(folder, **settings)
+    for number in range(n_people):
+        joined(interview, KEY + str(number), PROLIFIC_PID=f"pid-{number}")
+        answer_all(interview, KEY + str(number), choose=closer_by_number)
+    return study_of(folder, **settings), store
 
 
 def picture(path: Path, colour: tuple[int, int, int], size: int = 8) -> Path:

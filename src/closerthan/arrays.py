@@ -1,12 +1,14 @@
 """Array types and small functions of arrays that many modules use."""
 
+import contextlib
+import threading
 from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Array", "Singles", "blocks", "frozen", "inner"]
+__all__ = ["Array", "Singles", "blocks", "frozen", "inner", "one_blas_thread"]
 
 Array = NDArray[np.float64]
 Singles = NDArray[np.float32]
@@ -35,6 +37,53 @@ def inner(a: Array | Singles, b: Array | Singles) -> float:
     11.0
     """
     return float(np.einsum("ij,ij->", a, b))
+
+
+class _BlasLimit:
+    """The limit on the number of BLAS threads, which is one for the whole process: the last user removes it."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._users = 0
+        self._limit: Any = None
+
+    def enter(self) -> None:
+        from threadpoolctl import threadpool_limits
+
+        with self._lock:
+            if not self._users:
+                self._limit = threadpool_limits(1, "blas")
+            self._users += 1
+
+    def leave(self) -> None:
+        with self._lock:
+            self._users -= 1
+            if not self._users:
+                self._limit.restore_original_limits()
+
+
+_BLAS_LIMIT = _BlasLimit()
+
+
+@contextlib.contextmanager
+def one_blas_thread() -> Iterator[None]:
+    """Limit BLAS to one thread, also in the other threads of this process.
+
+    SciPy's L-BFGS-B calls BLAS for short vectors. More threads then mostly wait for each other, and on busy cores they
+    make it several times slower.
+
+    Examples
+    --------
+    >>> from threadpoolctl import threadpool_info
+    >>> with one_blas_thread():
+    ...     {library["num_threads"] for library in threadpool_info() if library["user_api"] == "blas"}
+    {1}
+    """
+    _BLAS_LIMIT.enter()
+    try:
+        yield
+    finally:
+        _BLAS_LIMIT.leave()
 
 
 def frozen(array: NDArray[Any] | None) -> Any:

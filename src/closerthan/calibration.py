@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import expit, logit
 
-from closerthan.arrays import Array
+from closerthan.arrays import Array, one_blas_thread
 from closerthan.comparisons.questions import consecutive_numbers
 from closerthan.metrics import clustered_number, error_interval
 from closerthan.wording import percent
@@ -155,10 +155,11 @@ class Calibration:
             return float(total), slopes
 
         bounds = [(-6.0, 6.0), (-1.5, 1.0) if bent else (0.0, 0.0), (logit(LEAST_LAPSE), logit(MOST_LAPSE))]
-        fits = [
-            minimize(cost, np.array([0.0, 0.0, logit(first)]), jac=True, method="L-BFGS-B", bounds=bounds)
-            for first in (FIRST_LAPSES if lapses else FIRST_LAPSES[:1])
-        ]
+        with one_blas_thread():
+            fits = [
+                minimize(cost, np.array([0.0, 0.0, logit(first)]), jac=True, method="L-BFGS-B", bounds=bounds)
+                for first in (FIRST_LAPSES if lapses else FIRST_LAPSES[:1])
+            ]
         log_slope, log_power, lapse_odds = min(fits, key=lambda fit: float(fit.fun)).x
         power = math.exp(log_power)
         lapse = float(expit(lapse_odds)) if lapses else 0.0

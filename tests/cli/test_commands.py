@@ -7,6 +7,7 @@ import json
 import os
 import re
 import shlex
+import shutil
 import signal
 import subprocess
 import sys
@@ -14,6 +15,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from slow import slow_but
 from typer.testing import CliRunner
 
 import closerthan as ct
@@ -446,7 +448,7 @@ class TestDims:
         assert "interrupted after 2 dimensions" in " ".join(done.output.split())
         assert len(text("kept/dims.csv").splitlines()) == 3
 
-    @pytest.mark.parametrize("command", ["dims", "compare"])
+    @pytest.mark.parametrize("command", slow_but("dims", ["dims", "compare"]))
     def test_by_people_has_a_fold_for_each_of_a_few(self, command, empty_folder):
         rows = ct.datasets.synthetic(8, 2, 300, 1, seed=0).train.rows
         lines = [",".join(map(str, [*row, f"p{number % 3}"])) for number, row in enumerate(rows)]
@@ -537,12 +539,23 @@ class TestConvertAndInfo:
         assert "gets 33.3 % of them wrong" in shown
 
 
+@pytest.fixture(scope="module")
+def fitted(tmp_path_factory):
+    place = tmp_path_factory.mktemp("fitted")
+    ct.files.write_comparisons(ct.datasets.eurodist().comparisons(), place / "cities.csv")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(place)
+        closerthan("fit", "cities.csv", *FAST, "--loss", "ste", "--dims", 3, "--out", "fitted")
+    return place
+
+
 class TestPlot:
     BEGINNINGS = {"map.pdf": b"%PDF", "map.svg": b"<?xml", "map.png": b"\x89PNG"}  # noqa: RUF012
 
     @pytest.fixture
-    def folder(self, cities):
-        closerthan("fit", cities, *FAST, "--loss", "ste", "--dims", 3, "--out", "fitted")
+    def folder(self, fitted, empty_folder):
+        """A copy of a fit and its answers, which a test may change."""
+        shutil.copytree(fitted, empty_folder, dirs_exist_ok=True)
         return "fitted"
 
     @pytest.mark.parametrize("name", BEGINNINGS)
@@ -689,15 +702,15 @@ class TestFolders:
         assert "holds thesis.tex" in said("fit", cities, "--out", "mine", "--force")
         assert (empty_folder / "mine" / "thesis.tex").read_text() == "text"
 
-    def test_that_cannot_be_made_are_an_error_before_the_fit(self, cities, monkeypatch):
-        monkeypatch.setattr("closerthan.files.read_answers", lambda *_, **__: pytest.fail("too late"))
+    def test_that_cannot_be_made_are_an_error_before_the_answers_are_read(self, cities, empty_folder):
+        (empty_folder / cities).write_text("no answers")
         assert "is a file" in said("fit", cities, "--out", cities)
         assert "nothing can be written to" in said("fit", cities, "--out", f"{cities}/below")
 
-    def test_that_one_is_in_are_an_error_before_the_fit(self, cities, empty_folder, monkeypatch):
+    def test_that_one_is_in_are_an_error_before_the_answers_are_read(self, cities, empty_folder, monkeypatch):
+        (empty_folder / cities).write_text("no answers")
         (empty_folder / "in").mkdir()
         monkeypatch.chdir(empty_folder / "in")
-        monkeypatch.setattr("closerthan.files.read_answers", lambda *_, **__: pytest.fail("too late"))
         assert ". is the current folder" in said("fit", f"../{cities}", "--out", ".")
         assert "is the current folder or contains it" in said("fit", f"../{cities}", "--out", empty_folder / "in")
 
@@ -849,6 +862,7 @@ def fits(tmp_path_factory):
     return place
 
 
+@pytest.mark.slow
 def test_all_figures_are_written_in_the_format_that_was_chosen(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     printed("simulate", "answers.csv", "--objects", 8, "--answers", 400, "--noise", "ste")

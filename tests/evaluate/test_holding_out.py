@@ -83,9 +83,8 @@ def by_groups_of_the_splitter(study, by, monkeypatch, tmp_path):
 
 def by_the_race(study, by, monkeypatch, tmp_path):
     parts = [pair for *pair, _ in loss_race._parts(study, 2, np.random.default_rng(0), by)]
-    monkeypatch.setattr(loss_race, "FEWEST_FITTED", 300)
-    monkeypatch.setattr(loss_race, "MOST_HELD_OUT", 60)
-    return parts + [pair for *pair, _ in loss_race._parts(study, 0, np.random.default_rng(0), by)]
+    drawn = loss_race._parts(study, 0, np.random.default_rng(0), by, fitted=300, most_held_out=60)
+    return parts + [pair for *pair, _ in drawn]
 
 
 def watching(monkeypatch):

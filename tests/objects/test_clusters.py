@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 from PIL import Image
 from sklearn.metrics import adjusted_rand_score
+from slow import slow_but
 from typer.testing import CliRunner
 
 import closerthan as ct
@@ -92,7 +93,7 @@ def test_separate_groups_are_found_and_so_is_their_number(blobs, method):
 CORNERS = 9.0 * np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0], [1.0, 1.0], [0.5, 2.0], [2.0, 0.5]])
 
 
-@pytest.mark.parametrize("number", [2, 3, 4, 5, 6])
+@pytest.mark.parametrize("number", slow_but(3, [2, 3, 4, 5, 6]))
 def test_the_number_of_separate_groups_on_a_map_is_found(number):
     rng = np.random.default_rng(number)
     for _ in range(4):
@@ -115,7 +116,7 @@ CONTINUA = {
 }
 
 
-@pytest.mark.parametrize("kind", CONTINUA)
+@pytest.mark.parametrize("kind", slow_but("normal cloud", CONTINUA))
 def test_a_map_without_gaps_has_no_clear_groups(kind):
     rng = np.random.default_rng(0)
     clear = [ct.cluster(at(CONTINUA[kind](rng, 30))).is_clear for _ in range(8)]

@@ -3,7 +3,9 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from conftest import InterruptedPolyak
 from scipy.optimize import approx_fprime
+from slow import slow_but
 from typer.testing import CliRunner
 
 import closerthan as ct
@@ -38,7 +40,7 @@ def test_answers_find_their_view(two_views, found):
     assert found.maps.shape == (2, N_OBJECTS, 1)
 
 
-@pytest.mark.parametrize("seed", [0, 3])  # on these, expectation maximisation alone got stuck
+@pytest.mark.parametrize("seed", slow_but(0, [0, 3]))  # on these, expectation maximisation alone got stuck
 def test_answers_find_their_view_where_random_maps_have_nothing_in_common(seed):
     maps = np.random.default_rng(seed).normal(size=(2, 20, 2))
     parts = [ct.datasets.simulated(points, 3000, seed=number) for number, points in enumerate(maps)]
@@ -106,13 +108,12 @@ def test_views_are_drawn_side_by_side(found):
         assert ax._left_title.get_window_extent().y1 <= figure.bbox.y1
 
 
-def test_the_command_writes_maps_and_a_page(two_views, found, tmp_path, monkeypatch):
+def test_the_command_writes_maps_and_a_page(two_views, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("closerthan.objects.embed_views", lambda *_, **__: replace(found, names=names))
     names = tuple(f"<o{number}>" for number in range(N_OBJECTS))
     named = ct.Comparisons.from_triplets(two_views[0].rows, names=names)
     ct.files.write_comparisons(named, "answers.csv")
-    done = CliRunner().invoke(app, ["views", "answers.csv", "--views", "2", "--dims", "1"])
+    done = CliRunner().invoke(app, ["views", "answers.csv", "--views", "2", "--dims", "1", "--starts", "3"])
     assert done.exit_code == 0, done.output
     page = (tmp_path / "answers-views.html").read_text()
     assert "What distinguishes the views" in page
@@ -144,7 +145,7 @@ def test_the_same_seed_gives_the_same_bits(two_views):
     np.testing.assert_array_equal(one.maps, other.maps)
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", slow_but(0, range(3)))
 def test_of_answers_of_one_view_one_view_is_chosen(seed):
     points = 3 * np.random.default_rng(seed).normal(size=(N_OBJECTS, 1))
     views = ct.embed_views(ct.datasets.simulated(points, 800, noise="ste", seed=seed), n_dims=1, n_starts=2, most=2)
@@ -212,17 +213,15 @@ def test_ctrl_c_keeps_the_best_maps_so_far(two_views, tmp_path, monkeypatch):
     assert ct.files.read_map(tmp_path / "answers-views-1.csv")[0].shape == (N_OBJECTS, 1)
 
 
-def test_ctrl_c_in_the_fit_of_a_given_number_of_views_keeps_its_maps(two_views, monkeypatch):
-    interrupting_embed(monkeypatch, after=3)
-    views = ct.embed_views(two_views[0], 2, n_dims=1, n_starts=2)
+def test_ctrl_c_in_the_fit_of_a_given_number_of_views_keeps_its_maps(two_views):
+    views = ct.embed_views(two_views[0], 2, n_dims=1, n_starts=2, solver=InterruptedPolyak(after=3))
     assert (views.n_views, views.stopped_by) == (2, "interrupted")
     np.testing.assert_allclose(views.responsibilities.sum(axis=1), 1.0)
 
 
-def test_ctrl_c_before_there_is_a_map_is_raised(two_views, monkeypatch):
-    interrupting_embed(monkeypatch, after=0)
+def test_ctrl_c_before_there_is_a_map_is_raised(two_views):
     with pytest.raises(KeyboardInterrupt):
-        ct.embed_views(two_views[0], n_dims=1, n_starts=2)
+        ct.embed_views(two_views[0], n_dims=1, n_starts=2, solver=InterruptedPolyak(after=0))
 
 
 def test_the_weight_of_an_answer_is_the_mean_of_its_comparisons():

@@ -156,6 +156,7 @@ def test_the_command_prints_and_writes(tmp_path):
     assert (tmp_path / "out" / "learning-curve.png").stat().st_size > 1000
 
 
+@pytest.mark.slow
 def test_the_interval_of_a_curve_over_people_counts_how_people_differ():
     # Half of the people answer all questions right, half by a coin: ten times as many answers of each tell little.
     rng = np.random.default_rng(0)
@@ -189,6 +190,7 @@ def judged(rng, number, chance_wrong):
     return found.errors()[0][0], wrong.mean()
 
 
+@pytest.mark.slow
 def test_probabilities_leave_less_to_chance_than_counting():
     rng = np.random.default_rng(0)
 
@@ -224,6 +226,7 @@ class Steep(ct.Loss):
         return slope, -slope
 
 
+@pytest.mark.slow
 def test_odds_without_bound_are_no_harm():
     points = np.random.default_rng(0).standard_normal((20, 2))
     answers = ct.datasets.simulated(points, 2_000, seed=0)

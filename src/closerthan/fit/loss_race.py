@@ -50,7 +50,7 @@ from closerthan.solvers.polyak import MOST_FINISHED
 
 LOSS_GRID = ("tste-1", "tste-2", "tste-4", "tste-8", "ste")  # ste is the limit of infinitely many degrees of freedom
 PENALTY_GRID = (0.001, 0.01, 0.1, 1.0)
-FIRST = (("tste-2", 0.1), ("ste", 1.0))  # the search begins at the better of these two
+FIRST = (("tste-2", 0.1), ("ste", 0.1))  # the search begins at the better of these two
 COMMON = ("tste-2", 0.1)  # the candidate whose map all others start from
 KEPT = (5, 3)  # candidates that remain after the first and after the second round
 ROUNDS = 1 + len(KEPT)
@@ -482,7 +482,13 @@ class Round(NamedTuple):
 
 
 def _parts(
-    answers: Comparisons, n_dims: int, rng: np.random.Generator, by: str = AUTO
+    answers: Comparisons,
+    n_dims: int,
+    rng: np.random.Generator,
+    by: str = AUTO,
+    *,
+    fitted: int = FITTED,
+    most_held_out: int = MOST_HELD_OUT,
 ) -> Iterator[tuple[Comparisons, Comparisons, NDArray[Any]]]:
     """Yield for each round the comparisons to fit, those to evaluate on, and the groups of the latter.
 
@@ -490,11 +496,11 @@ def _parts(
     losses, and rounds are disjoint. Groups (see :meth:`Comparisons.groups`) are not split.
     """
     by = answers.split_unit(by)
-    enough = max(FITTED, ENOUGH * answers.n_objects * n_dims)
-    answers = answers.in_memory(min(ROUNDS * (MOST_HELD_OUT + enough), MOST_DRAWN), rng)
+    enough = max(fitted, ENOUGH * answers.n_objects * n_dims)
+    answers = answers.in_memory(min(ROUNDS * (most_held_out + enough), MOST_DRAWN), rng)
     if answers.weights is not None and not answers.weights.all():  # rows without weight
         answers = answers.take(answers.weights > 0)
-    n_held_out = max(1, min(round(HELD_OUT * len(answers)), MOST_HELD_OUT))
+    n_held_out = max(1, min(round(HELD_OUT * len(answers)), most_held_out))
     n_train = min(len(answers) - n_held_out, enough)
     n_drawn = min(ROUNDS * (n_held_out + n_train), len(answers))
     if n_drawn < len(answers) and by == "answers":

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from closerthan.arrays import Array, frozen
+from closerthan.arrays import Array, frozen, one_blas_thread
 from closerthan.checks import checked
 from closerthan.comparisons import Comparisons
 from closerthan.geometry import matrix_of
@@ -144,8 +144,6 @@ def place(
     >>> bool(placed.errors[0] < 0.1)
     True
     """
-    from threadpoolctl import threadpool_limits
-
     if result is None or isinstance(answers, Result):
         raise ValueError("result must be a fit or a map; pass the answers first, as in place(answers, result)")
     known, names, own_loss = _map_of(result)
@@ -167,7 +165,7 @@ def place(
     chosen = _loss_of(loss, own_loss).in_dims(known.shape[1])
     rng = np.random.default_rng(seed)
     places, covariances = prior.means.copy(), np.empty((new.n_new, *prior.covariance.shape))
-    with threadpool_limits(1):  # with so few numbers, starting BLAS threads would take longer than the computation
+    with one_blas_thread():
         for group in _linked(mentions):
             rows = np.flatnonzero(mentions[:, group].any(axis=1))
             if not len(rows):

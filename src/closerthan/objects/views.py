@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import softmax
 
-from closerthan.arrays import Array, frozen
+from closerthan.arrays import Array, frozen, one_blas_thread
 from closerthan.checks import checked, whole
 from closerthan.comparisons import Comparisons
 from closerthan.comparisons.questions import consecutive_numbers, object_set_keys
@@ -460,7 +460,8 @@ def _start(
         for one in tried:
             if stop.reason:
                 break
-            ends.append(minimize(evaluate, one, jac=True, method="L-BFGS-B", options={"maxiter": STEPS}))
+            with one_blas_thread():
+                ends.append(minimize(evaluate, one, jac=True, method="L-BFGS-B", options={"maxiter": STEPS}))
         if not ends:
             raise StoppedEarly
         ends.sort(key=lambda end: float(end.fun))

@@ -231,10 +231,11 @@ const Believe = (() => {
         ),
       );
     }
-    if (findings.groups) {
-      const { sentence, number, errors, names, total } = findings.groups;
+    const { groups } = findings;
+    if (groups) {
+      const { sentence, number, errors, names, total } = groups;
       const box = make("div", null, { className: "matrix" });
-      drawers.push(() => drawMatrix(box, findings.groups, colour, inkOf));
+      drawers.push(() => drawMatrix(box, groups, colour, inkOf));
       const advice =
         number > 1
           ? "Blocks of low error are groups with a view of their own: fit a map to each of them."

@@ -6,6 +6,8 @@
  *   crosses?: boolean[], isDots?: boolean, isPlain?: boolean}} Line */
 /** A horizontal line across the chart, with an optional interval [low, high] around it.
  * @typedef {{value: number, dash: string, band?: number[], name?: string}} Level */
+/** What the legend explains.
+ * @typedef {(Line | Level) & {name: string}} Key */
 /** A chart. `chosen` is a position on the x axis that gets a vertical line.
  * @typedef {{title: string, xTitle: string, x: number[], xFrom?: number, xText?: (value: number) => string,
  *   lines: Line[], isLog?: boolean, fromZero?: boolean, tickText?: (value: number) => string, levels?: Level[],
@@ -16,9 +18,16 @@ const Curves = (() => {
   const KEY_ROW = 15; // pixels
   const shape = Svg.element;
 
+  /**
+   * @param {Line | Level} key
+   * @returns {key is Key}
+   */
+  const isNamed = (key) => Boolean(key.name);
+
   /** Arrange the legend in as many rows as it needs; each entry has its distance from the left.
-   * @type {(keys: (Line | Level)[], width: number) => {key: any, along: number}[][]} */
+   * @type {(keys: Key[], width: number) => {key: any, along: number}[][]} */
   const arranged = (keys, width) => {
+    /** @type {ReturnType<typeof arranged>} */
     const rows = [];
     let end = Infinity;
     for (const key of keys) {
@@ -27,7 +36,7 @@ const Curves = (() => {
         rows.push([]);
         end = 0;
       }
-      rows.at(-1).push({ key, along: end });
+      rows[rows.length - 1].push({ key, along: end });
       end += room;
     }
     return rows;
@@ -55,7 +64,7 @@ const Curves = (() => {
   ) => {
     const [width, height] = size;
     const { left, right, bottom } = MARGIN;
-    const keys = [...(lines.length > 1 ? lines : []), ...levels].filter(({ name }) => name);
+    const keys = [...(lines.length > 1 ? lines : []), ...levels].filter(isNamed);
     const keyRows = arranged(keys, width - left - right);
     const top = MARGIN.top + KEY_ROW * keyRows.length;
     const picture = shape("svg", {
@@ -138,13 +147,14 @@ const Curves = (() => {
           }),
         );
       points.forEach((point, at) => {
-        if (!point || line.isPlain || (points.length > 60 && !line.crosses?.[at])) return;
+        const value = line.values[at];
+        if (!point || value === null || line.isPlain || (points.length > 60 && !line.crosses?.[at])) return;
         const [cx, cy] = point;
         const mark = line.crosses?.[at]
           ? shape("path", { d: `M${cx - 3} ${cy - 3}l6 6m0-6l-6 6`, stroke: line.colour, "stroke-width": 1.4 })
           : shape("circle", { cx, cy, r: 2.2, fill: line.colour });
         const format = tickText === Numbers.tickText ? Numbers.short : Numbers.percent;
-        const tip = `${line.name}: ${format(line.values[at])} at ${Numbers.short(along[at])} ${xTitle}`;
+        const tip = `${line.name}: ${format(value)} at ${Numbers.short(along[at])} ${xTitle}`;
         mark.append(shape("title", {}, tip));
         picture.append(mark);
       });

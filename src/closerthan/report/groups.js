@@ -25,10 +25,10 @@ const Groups = (() => {
   const unfolded = ({ merges, heights }) => {
     const ends = Numbers.unpacked(merges);
     const count = heights.length + 1;
+    /** @type {number[]} */
     const leaves = [];
     const open = [2 * count - 2];
-    while (open.length) {
-      const node = open.pop();
+    for (let node = open.pop(); node !== undefined; node = open.pop()) {
       if (node < count) leaves.push(node);
       else open.push(ends[2 * (node - count) + 1], ends[2 * (node - count)]);
     }

@@ -49,7 +49,7 @@ const Numbers = (() => {
     const rough = (high - low) / Math.max(number, 1);
     if (!(rough > 0)) return [low];
     const power = 10 ** Math.floor(Math.log10(rough));
-    const step = [1, 2, 5, 10].find((factor) => factor * power >= rough * 0.999) * power;
+    const step = ([1, 2, 5].find((factor) => factor * power >= rough * 0.999) ?? 10) * power;
     const values = [];
     for (let value = Math.ceil(low / step - 1e-9) * step; value <= high + step * 1e-9; value += step)
       values.push(Math.abs(value) < step / 1e6 ? 0 : value);

@@ -9,15 +9,19 @@
  *   facts: {name: string, value: string, note: string}[], errors: Packed, counts: Packed,
  *   columns: {name: string, values: Packed, categories: string[] | null}[], pictures: Record<string, string>,
  *   violations: Violation[], violated: number, best: number,
- *   history: Record<Clock | "objective" | "train_error" | "validation_error" | "step", (number | null)[]>,
+ *   history: Record<Clock, number[]> &
+ *     Record<"objective" | "train_error" | "validation_error" | "step", (number | null)[]>,
  *   race: {loss: string, held_out_error: number, train_error: number | null, rounds: number}[],
  *   python: string | null, command: string | null, caution: string | null, methods: string, groups: Clusters | null,
  *   believe: Findings | null, colours: string[], grey: string}} ReportContent */
 
 (() => {
+  /** An element of page.html, whose type depends on the id.
+   * @type {(id: string) => any} */
+  const byId = (id) => document.getElementById(id);
   // Names are untrusted data: they enter the page only as text nodes and as text on a canvas.
   /** @type {ReportContent} */
-  const data = JSON.parse(document.getElementById("data").textContent);
+  const data = JSON.parse(byId("data").textContent);
   const { unpacked, percent, range } = Numbers;
   const axes = data.axes.map(unpacked);
   const errors = unpacked(data.errors);
@@ -36,14 +40,14 @@
       values: unpacked(replicates.decided),
       categories: null,
     });
+  /** The column with one of the keys above.
+   * @type {(key: string) => Column} */
+  const columnOf = (key) => /** @type {Column} */ (columns.get(key));
   const NEIGHBOURS = 10;
   const PAPER = { width: 680, least: 300, most: 720 }; // pixels of a printed map; the page size is not known in advance
   const NARROW = 800; // pixels, the width of a narrow window
 
   let printing = false;
-  /** An element of page.html, whose type depends on the id.
-   * @type {(id: string) => any} */
-  const byId = (id) => document.getElementById(id);
   /** @type {(tag: string, text?: string | null, options?: object) => any} */
   const make = (tag, text, options = {}) => {
     const element = Object.assign(document.createElement(tag), options);
@@ -147,7 +151,6 @@
   };
 
   // ---- Uncertainty --------------------------------------------------------------------------------------------------
-  const moments = replicates && unpacked(replicates.ellipses.moments);
   const pairs =
     replicates &&
     Object.fromEntries(Object.entries(replicates.pairs).map(([name, values]) => [name, unpacked(values)]));
@@ -161,8 +164,9 @@
     const strongest = new Map(); // each pair is drawn once, with the larger of its two probabilities
     pairs.from.forEach((from, at) => {
       const [to, near] = [pairs.to[at], pairs.near[at]];
-      if (!surest.has(from)) surest.set(from, []);
-      surest.get(from).push({ other: to, nearest: pairs.nearest[at], near });
+      const others = surest.get(from) ?? [];
+      others.push({ other: to, nearest: pairs.nearest[at], near });
+      surest.set(from, others);
       const key = Math.min(from, to) * count + Math.max(from, to);
       if (near >= Uncertain.LEAST && near > (strongest.get(key)?.probability ?? 0))
         strongest.set(key, { from, to, probability: near });
@@ -170,9 +174,8 @@
     graph.push(...strongest.values());
   }
   /** The covariance of an object's position along the visible axes; NaN where the page does not contain it.
-   * @param {number} object */
-  const momentsOf = (object) => {
-    const stored = replicates.ellipses.axes;
+   * @type {(moments: Float32Array | Int32Array, stored: number, object: number) => number[][]} */
+  const momentsOf = (moments, stored, object) => {
     /** @type {(a: number, b: number) => number} */
     const at = (a, b) => {
       const [low, high] = a < b ? [a, b] : [b, a];
@@ -186,18 +189,24 @@
     const visible = state.axes.slice(0, state.view);
     return visible.map((a) => visible.map((b) => at(a, b)));
   };
+  /** @type {(ellipses: ReplicateFindings["ellipses"]) => Omit<Ellipses, "objects">} */
+  const unpackedEllipses = ({ axes: stored, moments, radii }) => {
+    const values = unpacked(moments);
+    return { moments: (object) => momentsOf(values, stored, object), radius: radii[dims === 1 ? 0 : 1] };
+  };
+  const ellipses = replicates && unpackedEllipses(replicates.ellipses);
   const updateUncertainty = () => {
     scatter.doubtful = unsettled;
-    if (!replicates) return;
+    if (!ellipses) return;
     scatter.graph = state.graph ? graph : [];
     const objects = state.ellipses
       ? Array.from({ length: count }, (_, object) => object)
       : Array.from(new Set([state.object, state.hovered].filter((object) => object !== null)));
-    scatter.ellipses = { moments: momentsOf, radius: replicates.ellipses.radii[dims === 1 ? 0 : 1], objects };
+    scatter.ellipses = { ...ellipses, objects };
   };
-  /** @param {{nearest: number, near: number}} probabilities */
-  const sureText = ({ nearest, near }) =>
-    `the nearest in ${percent(nearest)}, among the ${replicates.near} nearest in ${percent(near)}`;
+  /** @type {(probabilities: {nearest: number, near: number}, most: number) => string} */
+  const sureText = ({ nearest, near }, most) =>
+    `the nearest in ${percent(nearest)}, among the ${most} nearest in ${percent(near)}`;
 
   // ---- Colours ------------------------------------------------------------------------------------------------------
   const palette = () => data.colours.map((colour) => (colour === "#000000" && isDark() ? "#f2f2f2" : colour));
@@ -210,7 +219,7 @@
   };
   /** @type {(column: Column, code: number) => string} */
   const categoryColour = (column, code) =>
-    column.categories[code] === "(none)" ? data.grey : palette()[code % data.colours.length];
+    column.categories?.[code] === "(none)" ? data.grey : palette()[code % data.colours.length];
   /** @param {number} code */
   const categoryShape = (code) => Math.floor(code / data.colours.length) % Points.kinds;
   const ramp = () =>
@@ -222,7 +231,7 @@
   const parts = (colour) => [1, 3, 5].map((place) => parseInt(colour.slice(place, place + 2), 16));
   /** @returns {Looks} */
   const looks = () => {
-    const column = columns.get(state.colour);
+    const column = columnOf(state.colour);
     const colours = new Uint8Array(4 * count);
     const shapes = new Uint8Array(count);
     const size =
@@ -258,7 +267,7 @@
     return { colours, shapes, size };
   };
   const drawLegend = () => {
-    const column = columns.get(state.colour);
+    const column = columnOf(state.colour);
     const box = byId("legend");
     box.replaceChildren(make("h3", column.name));
     if (!column.categories) {
@@ -322,7 +331,7 @@
         return make("div", `${column.name}: ${text}`, { className: "faint" });
       });
   /** @type {Callbacks["hovered"]} */
-  const showTip = (object, x, y) => {
+  const showTip = (object, x = 0, y = 0) => {
     const tip = byId("tip");
     if (state.hovered !== object && replicates && !state.ellipses) {
       state.hovered = object;
@@ -375,7 +384,7 @@
     map.style.height = `${Math.round(Math.min(Math.max(scatter.fittingHeight(width), least), most))}px`;
   };
   const placeMap = () => {
-    const drawn = dims === 1 ? [axes[0], rank] : state.axes.slice(0, state.view).map((axis) => axes[axis]);
+    const drawn = rank ? [axes[0], rank] : state.axes.slice(0, state.view).map((axis) => axes[axis]);
     const titles =
       dims === 1
         ? ["position", "rank"]
@@ -476,13 +485,13 @@
         make("p", "with their distances, in all dimensions of the map", { className: "faint" }),
       );
     if (replicates) {
-      const decided = percent(columns.get("decided").values[object]);
+      const decided = percent(columnOf("decided").values[object]);
       const warning = unsettled.has(object) ? ", so do not rely on its position" : "";
       byId("object").append(make("p", `${decided} of the triplets about it are decided${warning}.`));
       const probable = make("ul", null, { className: "near" });
       for (const one of surest.get(object) ?? []) {
         const item = make("li");
-        item.append(nameButton(one.other), make("span", sureText(one)));
+        item.append(nameButton(one.other), make("span", sureText(one, replicates.near)));
         probable.append(item);
       }
       if (probable.children.length)
@@ -782,8 +791,8 @@
         nameOf,
         choose,
         text: (object) => oneLine(shortName(object), 28),
-        inkOf: (object) => categoryColour(columns.get("column0"), columns.get("column0").values[object]),
-        markOf: (object) => categoryMark(columns.get("column0"), columns.get("column0").values[object]),
+        inkOf: (object) => categoryColour(columnOf("column0"), columnOf("column0").values[object]),
+        markOf: (object) => categoryMark(columnOf("column0"), columnOf("column0").values[object]),
       })
     : () => {};
   byId("believe").hidden = !data.believe;
@@ -815,19 +824,21 @@
     byId("caution").textContent = data.caution;
     byId("caution").hidden = false;
   }
-  for (const [section, title, code] of [
+  /** @type {[string, string | null, string | null][]} */
+  const codes = [
     ["repeat", "On the command line", data.command],
     ["repeat", "In Python", data.python],
     ["methods", null, data.methods],
-  ]) {
+  ];
+  for (const [section, title, code] of codes) {
     if (!code) continue;
     const box = make("div", null, { className: "code" });
     const copy = make("button", "Copy", { type: "button" });
     copy.addEventListener("click", () => {
       const selected = document.createRange();
       selected.selectNodeContents(box.querySelector("pre"));
-      getSelection().removeAllRanges();
-      getSelection().addRange(selected);
+      getSelection()?.removeAllRanges();
+      getSelection()?.addRange(selected);
       copy.textContent = document.execCommand("copy") ? "Copied" : "Selected";
     });
     box.append(make("pre", code), copy);
@@ -847,21 +858,22 @@
   const setPrinting = (isPrinting) => {
     if (printing === isPrinting) return;
     printing = isPrinting;
-    scatter.sheet = isPrinting
+    const sheet = isPrinting
       ? {
           width: PAPER.width,
           height: Math.round(Math.min(Math.max(scatter.fittingHeight(PAPER.width), PAPER.least), PAPER.most)),
         }
       : null;
+    scatter.sheet = sheet;
     scatter.refit();
     redraw();
     map.querySelector(".printed")?.remove();
-    if (!isPrinting) return;
+    if (!sheet) return;
     // Browsers may omit the lower ones of stacked canvases in print, so all layers are printed as one canvas.
     const printed = Object.assign(scatter.picture(), { className: "printed" });
-    [printed.style.width, printed.style.height] = [`${scatter.sheet.width}px`, `${scatter.sheet.height}px`];
+    [printed.style.width, printed.style.height] = [`${sheet.width}px`, `${sheet.height}px`];
     map.append(printed);
-    map.style.setProperty("--printed-height", `${scatter.sheet.height}px`);
+    map.style.setProperty("--printed-height", `${sheet.height}px`);
   };
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", redraw);
   matchMedia("print").addEventListener("change", (event) => setPrinting(event.matches));

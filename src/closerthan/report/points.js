@@ -37,6 +37,10 @@ const Points = (() => {
     ],
   };
 
+  /** The 2D context of a canvas that has no other context.
+   * @type {(canvas: HTMLCanvasElement) => Pen} */
+  const penOf = (canvas) => /** @type {Pen} */ (canvas.getContext("2d"));
+
   /** @type {(pen: Pen, shape: number, x: number, y: number, half: number) => void} */
   const trace = (pen, shape, x, y, half) => {
     pen.beginPath();
@@ -59,7 +63,8 @@ const Points = (() => {
     const { colours, shapes, size } = points;
     const count = shapes.length;
     let order = null;
-    if (screen.depth) order = Uint32Array.from(shapes, (_, at) => at).sort((a, b) => screen.depth[b] - screen.depth[a]);
+    const { depth } = screen;
+    if (depth) order = Uint32Array.from(shapes, (_, at) => at).sort((a, b) => depth[b] - depth[a]);
     for (let turn = 0; turn < count; turn += 1) {
       const at = order ? order[turn] : turn;
       const [x, y] = [screen.x[at], screen.y[at]];
@@ -118,6 +123,7 @@ const Points = (() => {
     ];
     for (const [kind, source] of sources) {
       const shader = gl.createShader(kind);
+      if (!shader) return null;
       gl.shaderSource(shader, source);
       gl.compileShader(shader);
       gl.attachShader(program, shader);
@@ -166,5 +172,5 @@ const Points = (() => {
       },
     };
   };
-  return { MANY, paint, painter, outline, kinds: SHAPES.length };
+  return { MANY, penOf, paint, painter, outline, kinds: SHAPES.length };
 })();

@@ -18,36 +18,43 @@ class Scatter {
   static CROWDED = 3000; // with more visible points, only marked ones are named
   static VIEWER = 4; // distance of the viewer from the centre of a three-dimensional map, in units of its half width
 
-  // Set by setPlaces() and setLooks().
+  // Set by setPlaces(), setLooks() and home().
   /** @type {(Float32Array | Int32Array)[]} */
-  axes;
+  axes = [];
   /** @type {2 | 3} */
-  view;
+  view = 2;
   /** @type {string[]} */
-  titles;
-  /** Whether both axes have the same scale.
-   * @type {boolean} */
-  isEqual;
-  /** @type {number} */
-  count;
-  /** @type {Float32Array} */
-  places;
+  titles = [];
+  /** Whether both axes have the same scale. */
+  isEqual = true;
+  count = 0;
+  places = new Float32Array(0);
   /** @type {Looks} */
-  looks;
+  looks = { colours: new Uint8Array(0), shapes: new Uint8Array(0), size: 0 };
   /** The WebGL renderer; null without WebGL, undefined before the first use.
    * @type {ReturnType<typeof Points.painter> | undefined} */
   painter;
   /** @type {Projection | null} */
-  screen;
+  screen = null;
   /** @type {Frame} */
-  frame;
+  frame = { x: [0, 1], y: [0, 1] };
   /** @type {[number, number][]} */
-  extent;
+  extent = [];
   /** @type {number[]} */
-  middle;
+  middle = [];
   /** @type {number[]} */
-  unit;
-  /** @type {ReturnType<typeof setTimeout>} */
+  unit = [];
+  /** The number of objects too far out to be shown. */
+  outside = 0;
+  /** Whether the whole map is shown. */
+  isHome = false;
+  homeZoom = 1;
+  /** Pixels for the numbers along the vertical axis. */
+  tickRoom = 0;
+  /** Boxes of the axis labels, which names must not cover.
+   * @type {Box[]} */
+  reserved = [];
+  /** @type {ReturnType<typeof setTimeout> | undefined} */
   resting;
 
   /**
@@ -160,7 +167,7 @@ class Scatter {
     const widest = Math.max(...spans) || 1;
     this.middle = this.extent.map(([low, high]) => (low + high) / 2);
     this.unit = spans.map((span) => (this.isEqual ? widest : span || 1) / 2);
-    const pen = this.layers[2].getContext("2d");
+    const pen = Points.penOf(this.layers[2]);
     pen.font = "11px system-ui, sans-serif";
     const [low, high] = this.extent[1];
     this.tickRoom =
@@ -206,7 +213,7 @@ class Scatter {
   // After a change of size, keep showing the whole map or the same part of it.
   refit() {
     if (this.isHome) this.home();
-    else if (this.frame) this.frame = this.fitted(this.frame);
+    else this.frame = this.fitted(this.frame);
   }
 
   home() {
@@ -346,9 +353,8 @@ class Scatter {
     if (this.screen) return this.screen;
     const { places, count, view } = this;
     const [m, { width, height }] = [this.#matrix(), this.size];
-    /** @type {Projection} */
-    const screen = { width, height, x: new Float32Array(count), y: new Float32Array(count), depth: null, scale: null };
-    if (view === 3) [screen.depth, screen.scale] = [new Float32Array(count), new Float32Array(count)];
+    const [depth, scale] = view === 3 ? [new Float32Array(count), new Float32Array(count)] : [null, null];
+    const screen = { width, height, x: new Float32Array(count), y: new Float32Array(count), depth, scale };
     for (let at = 0; at < count; at += 1) {
       const x = places[3 * at],
         y = places[3 * at + 1],
@@ -356,9 +362,9 @@ class Scatter {
       const w = m[3] * x + m[7] * y + m[11] * z + m[15];
       screen.x[at] = (((m[0] * x + m[4] * y + m[8] * z + m[12]) / w + 1) / 2) * width;
       screen.y[at] = ((1 - (m[1] * x + m[5] * y + m[9] * z + m[13]) / w) / 2) * height;
-      if (view === 3) {
-        screen.depth[at] = w;
-        screen.scale[at] = 1 / w;
+      if (depth && scale) {
+        depth[at] = w;
+        scale[at] = 1 / w;
       }
     }
     this.screen = screen;
@@ -412,7 +418,7 @@ class Scatter {
   /** Show these objects with enough of the map around them to see where they are.
    * @type {(objects: number[], isClose: boolean) => void} */
   show(objects, isClose) {
-    if (this.view === 3 || !this.frame) return;
+    if (this.view === 3) return;
     this.isHome &&= !isClose && objects.every((object) => this.isInSight(object));
     const spans = [0, 1].map((axis) => Numbers.range(objects.map((object) => this.axes[axis][object])));
     if (isClose) {
@@ -554,10 +560,9 @@ class Scatter {
       if (event.target !== box || event.ctrlKey || event.metaKey || event.altKey) return;
       const direction = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] }[event.key];
       if (direction && event.shiftKey) {
-        const from = this.marks.length
-          ? this.marks[0].object
+        const to = this.marks.length
+          ? this.neighbour(this.marks[0].object, direction)
           : this.nearest(this.size.width / 2, this.size.height / 2, Infinity);
-        const to = this.marks.length ? this.neighbour(from, direction) : from;
         if (to !== null) this.chosen(to);
       } else if (direction && this.view === 3) this.turn(-30 * direction[0], -30 * direction[1]);
       else if (direction) this.pan(-60 * direction[0], -60 * direction[1]);
@@ -570,10 +575,10 @@ class Scatter {
     });
     let width = 0;
     new ResizeObserver(() => {
-      if (this.sheet || !this.places || (box.clientWidth === width && box.clientHeight === this.layers[0].clientHeight))
+      if (this.sheet || !this.count || (box.clientWidth === width && box.clientHeight === this.layers[0].clientHeight))
         return;
       width = box.clientWidth;
-      if (this.frame) this.frame = this.fitted(this.frame);
+      this.frame = this.fitted(this.frame);
       this.draw();
     }).observe(box);
   }
@@ -592,7 +597,7 @@ class Scatter {
       [canvas.style.width, canvas.style.height] = [`${width}px`, `${height}px`];
     }
     const [under, over] = [base, top].map((canvas) => {
-      const pen = canvas.getContext("2d");
+      const pen = Points.penOf(canvas);
       pen.setTransform(fine, 0, 0, fine, 0, 0);
       pen.clearRect(0, 0, width, height);
       return pen;
@@ -602,8 +607,6 @@ class Scatter {
     const matrix = this.#matrix();
     const area = this.#area();
     points.hidden = !this.painter;
-    /** Boxes of the axis labels, which names must not cover.
-     * @type {Box[]} */
     this.reserved = [];
     if (this.view === 3) this.#drawBox(under, over, matrix);
     else this.#drawGrid(under, over, area);
@@ -834,7 +837,8 @@ class Scatter {
     for (let object = 0; object < this.count && seen.length <= Scatter.CROWDED; object += 1)
       if (isSeen(object)) seen.push(object);
     if (seen.length > Scatter.CROWDED) seen = [];
-    if (screen.depth) seen.sort((a, b) => screen.depth[a] - screen.depth[b]);
+    const { depth } = screen;
+    if (depth) seen.sort((a, b) => depth[a] - depth[b]);
     this.#placePictures(board, [...first, ...this.pictures.keys()].filter(isSeen), screen, width * height);
     const half = this.pointSize / 2;
     for (const object of seen) {
@@ -924,7 +928,7 @@ class Scatter {
   picture() {
     const whole = document.createElement("canvas");
     [whole.width, whole.height] = [this.layers[0].width, this.layers[0].height];
-    const pen = whole.getContext("2d");
+    const pen = Points.penOf(whole);
     for (const canvas of this.layers) if (!canvas.hidden) pen.drawImage(canvas, 0, 0);
     return whole;
   }

@@ -5,7 +5,7 @@ from typing import NamedTuple, Self
 
 import numpy as np
 
-from closerthan.arrays import Array
+from closerthan.arrays import Array, one_blas_thread
 from closerthan.checks import whole
 
 __all__ = ["NeighbourCalibration", "neighbour_probability"]
@@ -119,7 +119,8 @@ class NeighbourCalibration(NamedTuple):
 
         # A larger fraction never means a smaller probability.
         bounds = [(None, None), (0.0, None), (0.0, None)]
-        return cls(*minimize(cost, identity, jac=True, method="L-BFGS-B", bounds=bounds).x.tolist())
+        with one_blas_thread():
+            return cls(*minimize(cost, identity, jac=True, method="L-BFGS-B", bounds=bounds).x.tolist())
 
     def probability(self, fractions: Array, n_replicates: int) -> Array:
         """Convert fractions of ``n_replicates`` replicates to probabilities, which are never larger; 0 stays 0."""

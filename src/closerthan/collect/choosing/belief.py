@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from closerthan.arrays import Array
+from closerthan.arrays import Array, one_blas_thread
 from closerthan.comparisons import Comparisons
 from closerthan.fit.ctrl_c import CancelFlag
 from closerthan.fit.embedding import embed
@@ -72,7 +72,7 @@ def fit_belief(answers: Comparisons, embedding: Array, loss: Loss, rng: np.rando
         functools.partial(_replicate, bootstrap(answers, child, scheme="poisson"), embedding, loss, child)
         for child in rng.spawn(N_REPLICATES)
     ]
-    with _one_blas_thread():
+    with one_blas_thread():
         maps, interrupted = run_together(jobs, CPU().threads, CancelFlag())
     if interrupted:
         raise KeyboardInterrupt
@@ -100,7 +100,7 @@ def fitted_map(
     results = []
     for one in starts:
         start = _unless_interrupted(embed(answers, n_dims, loss=loss, seed=rng)).embedding if one is None else one
-        with _one_blas_thread():
+        with one_blas_thread():
             unfolded = _unfolded(answers, start, loss, rng, FINISH)
             results += [_finished(answers, _sized(unfolded, largest), loss, FINISH) for largest in (1.0, LARGEST)]
     return _sized(min(results, key=lambda one: one.best_record.objective).embedding, LARGEST)
@@ -131,10 +131,3 @@ def _sized(embedding: Array, largest: float) -> Array:
     else, a large map grows without bound until its gradients are too small for any solver to make progress.
     """
     return embedding / max(1.0, float(embedding.std()) / largest)
-
-
-def _one_blas_thread() -> Any:
-    """Limit BLAS to one thread: the vectors of L-BFGS are short, so more threads would only compete for cores."""
-    from threadpoolctl import threadpool_limits
-
-    return threadpool_limits(1, "blas")

@@ -15,8 +15,8 @@
  *   texts: Record<string, string>}} Study */
 /** @typedef {{question: string, choice: number | "tie" | "skip", rt_ms: number}} Answer */
 
-const main = document.getElementById("main");
-const notice = document.getElementById("notice");
+const main = /** @type {HTMLElement} */ (document.getElementById("main"));
+const notice = /** @type {HTMLElement} */ (document.getElementById("notice"));
 const progress = /** @type {HTMLProgressElement} */ (document.getElementById("progress"));
 const PREFIX = `closerthan ${location.pathname}`; // prefix of the names under which the browser stores data
 const PAUSES = [500, 1000, 2000, 4000, 8000, 15000]; // milliseconds between attempts to send
@@ -51,7 +51,7 @@ const stored = {
   /** @type {(store: () => Storage, name: string) => any} */
   read(store, name) {
     try {
-      return JSON.parse(store().getItem(`${PREFIX} ${name}`));
+      return JSON.parse(store().getItem(`${PREFIX} ${name}`) ?? "null");
     } catch {
       return null;
     }
@@ -322,9 +322,10 @@ function end(state) {
   const parts = [];
   if (state.code)
     parts.push(make("p", {}, `${texts.code}: `, make("strong", { className: "code", textContent: state.code })));
-  if (state.redirect) {
+  const { redirect } = state;
+  if (redirect) {
     const link = make("a", {
-      href: state.redirect,
+      href: redirect,
       className: "button main",
       textContent: texts.back,
       rel: "noreferrer",
@@ -340,7 +341,7 @@ function end(state) {
       remaining.textContent = filled(texts.leaving, { seconds });
       if (seconds === 0) {
         clearInterval(countdown);
-        location.assign(state.redirect);
+        location.assign(redirect);
       }
       seconds -= 1;
     };
@@ -500,7 +501,7 @@ async function draw(question) {
   progress.value = question.practice ? 0 : (question.place - 1) / question.of;
   progress.setAttribute("aria-label", place.textContent);
   heading.focus({ preventScroll: true });
-  const ready = Promise.all(stimuli(question).map(({ source }) => loaded.get(source)));
+  const ready = Promise.all(stimuli(question).map(({ source }) => source && loaded.get(source)));
   const slow = setTimeout(() => say(texts.loading), 700);
   await Promise.all([ready, new Promise((resolve) => setTimeout(resolve, study.pause_ms))]);
   clearTimeout(slow);
@@ -559,7 +560,7 @@ function others(question) {
 
 /** @type {(chosen: Answer["choice"], pressed: any) => void} */
 function choose(chosen, pressed) {
-  if (current === null || current.since === null) return; // not visible yet, or just answered
+  if (!current?.question || current.since === null) return; // not visible yet, or just answered
   const { question, since } = current;
   current = { question, since: null };
   unsent.push({ question: question.id, choice: chosen, rt_ms: Math.round(performance.now() - since) });
@@ -581,8 +582,8 @@ const KEYS = {
 };
 
 document.addEventListener("keydown", (event) => {
-  if (!study?.keys || !keysOn || !current?.since || event.repeat || event.ctrlKey || event.altKey || event.metaKey)
-    return;
+  if (!study?.keys || !keysOn || !current?.question || !current.since) return;
+  if (event.repeat || event.ctrlKey || event.altKey || event.metaKey) return;
   const index = KEYS[current.question.options.length][event.key];
   if (index === undefined) return;
   event.preventDefault();

@@ -13,7 +13,7 @@
  *   left: number | null, median_ms: number | null, lapse: number | null, verdict: string,
  *   reasons: string}} Participant */
 
-const main = document.getElementById("main");
+const main = /** @type {HTMLElement} */ (document.getElementById("main"));
 const MOST_PEOPLE = 200; // rows of the table
 const MAP = 720; // side length of the drawing of the map
 let token = "";
@@ -80,7 +80,7 @@ function login(problem) {
   main.replaceChildren(at("login").content.cloneNode(true));
   at("wrong").textContent = problem;
   at("token").focus();
-  main.querySelector("form").addEventListener("submit", (event) => {
+  main.querySelector("form")?.addEventListener("submit", (event) => {
     event.preventDefault();
     token = at("token").value.trim();
     listen();
@@ -95,7 +95,7 @@ async function listen() {
     try {
       const reply = await ask("events");
       if (reply.status === 401) return login(token ? "This token is wrong." : "");
-      if (reply.ok) {
+      if (reply.ok && reply.body) {
         store.set(token);
         pause = 1000;
         await read(reply.body.getReader());
@@ -117,7 +117,7 @@ async function read(reader) {
     if (done) return;
     rest += decoder.decode(value, { stream: true });
     const events = rest.split("\n\n");
-    rest = events.pop();
+    rest = events.pop() ?? "";
     for (const event of events) {
       const data = event
         .split("\n")
@@ -132,10 +132,10 @@ async function read(reader) {
 // ---- The page -----------------------------------------------------------------------------------------------------
 
 /** Show the state; `map` and `objects` are missing if they have not changed.
- * @param {typeof about & {title: string, progress: Progress, people: Participant[], map?: StudyMap}} state */
+ * @param {typeof about & {title: string, progress: Progress, people: Participant[], map?: StudyMap | null}} state */
 function show(state) {
   if (!at("title")) build();
-  if ("map" in state) [latest, about] = [state.map, state];
+  if ("map" in state) [latest, about] = [state.map ?? null, state];
   const { progress } = state;
   document.title = `${progress.answers} · ${state.title}`;
   at("title").textContent = state.title;
@@ -185,11 +185,12 @@ function build() {
 /** @param {HTMLButtonElement} button */
 async function download(button) {
   button.disabled = true;
+  const { file = "", name = file } = button.dataset;
   try {
-    const reply = await ask(button.dataset.file);
+    const reply = await ask(file);
     if (!reply.ok) return;
     const address = URL.createObjectURL(await reply.blob());
-    make("a", { href: address, download: button.dataset.name ?? button.dataset.file }).click();
+    make("a", { href: address, download: name }).click();
     setTimeout(() => URL.revokeObjectURL(address), 60000);
   } finally {
     button.disabled = false;
@@ -252,7 +253,7 @@ function drawMap() {
     return;
   }
   const things = new Map(about.objects.map((thing) => [thing.name, thing]));
-  const places = latest.drawn;
+  const { drawn: places, spread, names } = latest;
   // Make room for the ellipses, unless they are so large that nothing else would be visible.
   const reach = Math.max(...places.flat().map(Math.abs), 1e-9);
   const size = Math.min(
@@ -261,7 +262,7 @@ function drawMap() {
       1.15 * reach,
       ...places.map(
         ([across, up], index) =>
-          Math.max(Math.abs(across), Math.abs(up)) + (at("ellipses").checked ? (latest.spread[index]?.[0] ?? 0) : 0),
+          Math.max(Math.abs(across), Math.abs(up)) + (at("ellipses").checked ? (spread[index]?.[0] ?? 0) : 0),
       ),
     ),
   );
@@ -277,7 +278,7 @@ function drawMap() {
   });
   const side = Math.max(22, Math.min(64, MAP / Math.sqrt(places.length) / 2.2));
   places.forEach((place, index) => {
-    const name = latest.names[index] ?? "";
+    const name = names[index] ?? "";
     const thing = things.get(name);
     const drawn = draw("g", { transform: `translate(${x(place)} ${y(place)})` }, draw("title", {}, name));
     if (at("thumbnails").checked && thing?.form === "image") {
@@ -293,7 +294,7 @@ function drawMap() {
     svg.append(drawn);
   });
   if (at("ellipses").checked) {
-    latest.spread.forEach(([long, short, angle], index) => {
+    spread.forEach(([long, short, angle], index) => {
       svg.append(
         draw("ellipse", {
           class: "ellipse",
@@ -332,7 +333,8 @@ function drawAccuracy() {
   }
   const [width, height, left, bottom] = [520, 210, 44, 24];
   const svg = frame(width, height);
-  const [least, most] = [points[0][1], points.at(-1)[1]];
+  const last = points[points.length - 1];
+  const [least, most] = [points[0][1], last[1]];
   const low = Math.min(0.5, ...points.map((point) => point[3]));
   /** @param {number[]} point */
   const x = (point) => left + ((width - left - 10) * (point[1] - least)) / Math.max(1, most - least);
@@ -349,7 +351,7 @@ function drawAccuracy() {
   svg.append(draw("polyline", { points: line.join(" "), class: "line" }));
   write(svg, left, height - 4, `${count(least)} answers`);
   write(svg, width - 10, height - 4, count(most), "end");
-  const [, , accuracy, from, to] = points.at(-1);
+  const [, , accuracy, from, to] = last;
   svg.setAttribute("aria-label", `Accuracy over time, now ${percent(accuracy)}`);
   at("accuracy").replaceChildren(svg);
   at("accuracy-note").textContent =

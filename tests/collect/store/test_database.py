@@ -6,9 +6,7 @@ import pytest
 from paths import ROOT
 from studies import KEY, answer_all, interview_of, joined
 
-from closerthan.collect.store.access import Access
 from closerthan.collect.store.database import FILE, Store
-from closerthan.collect.store.schema import MIGRATIONS, NewerFileError, _statements
 
 
 def test_a_failed_transaction_is_rolled_back(tmp_path):
@@ -34,59 +32,6 @@ def test_names_keep_their_numbers_and_removed_objects_are_not_shown(tmp_path):
         store.name_objects(["ant", "bee", "cat"])
         assert store.name_objects(["cat", "dog", "ant"]) == {"cat": 2, "dog": 3, "ant": 0}
         assert [row["name"] for row in store.rows("SELECT name FROM objects WHERE NOT shown")] == ["bee"]
-
-
-def test_an_older_file_is_migrated_with_its_answers(tmp_path):
-    path = tmp_path / FILE
-    interview, store = interview_of(tmp_path, number=5)
-    joined(interview)
-    answer_all(interview)
-    store.close()
-    # Write the same rows into the tables of the first version.
-    old, path_of_old = sqlite3.connect(path), tmp_path / "old.sqlite"
-    first = sqlite3.connect(path_of_old)
-    for statement in _statements(MIGRATIONS[0]):
-        first.execute(statement)
-    for table in ("about", "objects", "consents", "participants", "keys", "questions", "answers", "shared"):
-        rows = old.execute(f"SELECT * FROM {table}").fetchall()
-        first.executemany(f"INSERT INTO {table} VALUES ({', '.join('?' * len(rows[0]))})", rows) if rows else None
-    (application,) = old.execute("PRAGMA application_id").fetchone()
-    first.execute("PRAGMA user_version = 1")
-    first.execute(f"PRAGMA application_id = {application}")
-    first.commit()
-    first.close()
-    old.close()
-    with Store(path_of_old) as migrated:
-        assert migrated.value("PRAGMA user_version") == len(MIGRATIONS) > 1
-        assert migrated.value("SELECT count(*) FROM answers") == 7
-        assert "judgement" in [row["name"] for row in migrated.rows("PRAGMA table_info(maps)")]
-
-
-def test_a_failed_migration_leaves_the_file_unchanged(tmp_path):
-    Store(tmp_path / FILE).close()
-    with pytest.raises(sqlite3.OperationalError):
-        Store(tmp_path / FILE, migrations=(*MIGRATIONS, "CREATE TABLE new (a);\nNONSENSE;\n"))
-    file = sqlite3.connect(tmp_path / FILE)
-    assert file.execute("PRAGMA user_version").fetchone() == (len(MIGRATIONS),)
-    assert not file.execute("SELECT * FROM sqlite_master WHERE name = 'new'").fetchall()
-    file.close()
-
-
-def test_files_of_a_newer_version_or_of_another_program_are_refused(tmp_path):
-    Store(tmp_path / FILE).close()
-    file = sqlite3.connect(tmp_path / FILE)
-    file.execute("PRAGMA user_version = 99")
-    file.close()
-    with pytest.raises(NewerFileError, match=r"version 99.*pip install --upgrade"):
-        Store(tmp_path / FILE)
-    other = sqlite3.connect(tmp_path / "other.sqlite")
-    other.execute("CREATE TABLE things (a)")
-    other.close()
-    with pytest.raises(ValueError, match="another program"):
-        Store(tmp_path / "other.sqlite")
-    (tmp_path / "text.sqlite").write_text("no database, but long enough to look like one" * 40)
-    with pytest.raises(ValueError, match="is not a study's database"):
-        Store(tmp_path / "text.sqlite")
 
 
 def test_a_file_in_use_can_be_backed_up(tmp_path):
@@ -146,9 +91,3 @@ def test_a_file_that_cannot_be_opened_is_reported(tmp_path):
     (tmp_path / FILE).mkdir()
     with pytest.raises(ValueError, match=r"answers\.sqlite cannot be used .*; it must be a file"):
         Store(tmp_path / FILE)
-
-
-def test_an_empty_secret_gives_no_access(tmp_path):
-    (tmp_path / Access.FILES[0]).write_text("")
-    with pytest.raises(ValueError, match=r"researcher-token\.txt contains no secret"):
-        Access(tmp_path).allows("")

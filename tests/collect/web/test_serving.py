@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from studies import KEY, study_folder
+from studies import KEY
 
 pytest.importorskip("uvicorn", reason="a server needs uvicorn")
 
@@ -22,11 +22,6 @@ from closerthan.collect.store.database import FILE, Store
 pytestmark = pytest.mark.slow
 COMMAND = [sys.executable, "-c", "from closerthan.cli import main; main()", "collect", "serve"]
 ME = {"Authorization": f"Bearer {KEY}"}
-
-
-@pytest.fixture
-def folder(tmp_path):
-    return study_folder(tmp_path)
 
 
 class Process:

@@ -1,13 +1,9 @@
 """Sample size planning by simulation."""
 
-import re
-
 import numpy as np
 import pytest
-from studies import study_folder, study_of
-from typer.testing import CliRunner
+from studies import study_of
 
-from closerthan.cli import app
 from closerthan.collect.study.description import Shares
 from closerthan.collect.study.plan import SimulatedPeople, simulate, simulate_runs
 
@@ -45,15 +41,3 @@ def test_answers_follow_the_distances(tmp_path):
     assert SURE.answers("odd", points, np.array([[0, 2, 1]]), rng) == [[(0, 1, 2), (1, 0, 2)]]
     lapsed = SimulatedPeople(0.0, 1.0).answers("closer", points, np.repeat([[0, 2, 1]], 400, axis=0), rng)
     assert 150 < sum(answer == [(0, 1, 2)] for answer in lapsed) < 250
-
-
-def test_the_command_reports_how_many_people_are_needed(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    study_folder(tmp_path, n_objects=5)
-    sure = ("collect", "plan", "study", "--level", "0", "--lapses", "0")
-    result = CliRunner().invoke(app, [*sure, "--goal", "0.7"])
-    assert result.exit_code == 0, result.output
-    assert re.search(r"questions each reach(es)? 70\.0 %", result.output)
-    assert "median of 5 runs (lowest to highest)" in result.output
-    result = CliRunner().invoke(app, [*sure, "--goal", "1", "--lapses", "1", "--most", "1"])
-    assert "1 person does not reach 100.0 %" in result.output

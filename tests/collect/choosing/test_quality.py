@@ -1,0 +1,101 @@
+import random
+
+import pytest
+from studies import KEY, answer_all, closer_by_number, interview_of, joined, study_of
+
+import closerthan as ct
+from closerthan.collect.choosing.belief import LOSS
+from closerthan.collect.choosing.quality import people
+from closerthan.collect.choosing.refit import refit
+from closerthan.collect.store.access import Access
+from closerthan.collect.store.export import answer_lines
+from closerthan.collect.study.description import Shares
+from closerthan.files import read_answers
+
+
+def test_a_careless_participant_is_flagged_and_kept(tmp_path):
+    shares = Shares(random=0.1, shared=0.2, repeat=0.2, check=0.2)
+    interview, store = interview_of(tmp_path, number=30, shares=shares, n_objects=12)
+    for number in range(5):
+        joined(interview, KEY + str(number))
+        answer_all(interview, KEY + str(number), choose=closer_by_number)
+    joined(interview, "careless" * 3)
+    answer_all(interview, "careless" * 3, choose=lambda question: 0)
+    study, access = study_of(tmp_path, number=30, shares=shares, n_objects=12), Access(tmp_path)
+    careless, *others = people(store, study, access)
+    assert (careless.verdict, careless.needs_attention) == ("not assessed yet", True)
+    assert "100 % on the left" in careless.reasons
+    assert careless.checks[0] < careless.checks[1] == 6
+    for person in others:
+        assert (person.reasons, person.checks, person.repeats) == ("", (6, 6), (6, 6))
+        assert person.shared[0] == person.shared[1] > 0
+    refit(study, store)
+    careless, *others = people(store, study, access)
+    assert (careless.verdict, careless.needs_attention) == ("careless", True)
+    assert {person.verdict for person in others} == {"fine"}
+    assert store.value("SELECT count(*) FROM participants") == 6
+    store.close()
+
+
+@pytest.mark.parametrize("kind", ["closer", "odd"])
+def test_the_live_page_and_the_command_give_the_same_verdicts_on_the_same_answers(tmp_path, kind):
+    def odd_by_number(question):
+        numbers = [int(thing["text"].split()[1]) ** 1.37 for thing in question["options"]]
+        return max(
+            range(3), key=lambda one: min(abs(numbers[one] - other) for other in numbers if other != numbers[one])
+        )
+
+    settings = {"kind": kind, "number": 50, "shares": Shares(0.4, 0.1, 0.1, 0.1), "n_objects": 12}
+    interview, store = interview_of(tmp_path, **settings)
+    rng = random.Random(0)
+    careful = closer_by_number if kind == "closer" else odd_by_number
+    habits = {
+        **dict.fromkeys("abcde", careful),
+        "guesses": lambda question: rng.randrange(len(question["options"])),
+        "reversed": lambda question: 1 - careful(question) if kind == "closer" else (careful(question) + 1) % 3,
+    }
+    for name, choose in habits.items():
+        joined(interview, (name * 24)[:24])
+        answer_all(interview, (name * 24)[:24], choose=choose)
+    study, access = study_of(tmp_path, **settings), Access(tmp_path)
+    refit(study, store)
+    live = {person.name: person for person in people(store, study, access)}
+    (tmp_path / "answers.csv").write_text("".join(answer_lines(store, study, access)))
+    exported = read_answers(tmp_path / "answers.csv")
+    by_command = ct.assess_people(exported.comparisons, study.dimensions, checks=exported.checks, loss=LOSS)
+    assert len({person.verdict for person in by_command.people}) > 1
+    for person in by_command.people:
+        shown = live[person.name]
+        assert (shown.verdict, shown.checks) == (person.verdict, (person.checks_passed, person.checks))
+        assert shown.lapse == pytest.approx(person.lapse_rate, abs=0.1)  # folds differ with the order of the answers
+    store.close()
+
+
+def test_answers_below_a_third_of_a_second_are_a_reason_to_look_closely(tmp_path):
+    shares = Shares(random=1, shared=0, repeat=0, check=0)
+    interview, store = interview_of(tmp_path, number=24, shares=shares, n_objects=12)
+    for name, milliseconds in (("slow", 350), ("fast", 250)):
+        joined(interview, name * 8)
+        state = interview.state(name * 8)
+        while state["stage"] == "questions":
+            question = state["questions"][0]
+            state = interview.answer(name * 8, question["id"], closer_by_number(question), milliseconds)
+    participants = people(store, study_of(tmp_path, number=24, shares=shares, n_objects=12), Access(tmp_path))
+    assert sorted((person.median_ms, person.fast, person.needs_attention) for person in participants) == [
+        (250, 1.0, True),
+        (350, 0.0, False),
+    ]
+    store.close()
+
+
+def test_agreement_with_the_others_excludes_the_participants_own_answer(tmp_path):
+    """Two people who contradict each other never agree with "most of the others"."""
+    shares = Shares(random=0.5, shared=0.5, repeat=0, check=0)
+    interview, store = interview_of(tmp_path, number=20, shares=shares, n_objects=12)
+    for name, choose in (("one", closer_by_number), ("two", lambda question: 1 - closer_by_number(question))):
+        joined(interview, name * 8)
+        answer_all(interview, name * 8, choose=choose)
+    participants = people(store, study_of(tmp_path, number=20, shares=shares, n_objects=12), Access(tmp_path))
+    assert [person.shared[0] for person in participants] == [0, 0]
+    assert all(person.shared[1] >= 5 for person in participants)
+    store.close()
