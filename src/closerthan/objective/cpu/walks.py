@@ -17,6 +17,8 @@ from closerthan.objective.visits import Order, Visits
 if TYPE_CHECKING:
     from closerthan.objective.cpu.objective import CPUObjective
 
+LONGEST_PART = 2**16  # comparisons that a thread of a lock-free walk visits at a time
+
 GradientChanges = Callable[[Order, Array, Array], tuple[Array, ...]]
 
 
@@ -233,6 +235,55 @@ class AveragedWalk:
         numbers = {"age": self.age, "n_maps": self.n_maps, "distance": self.distance}
         arrays = {"x": self.rows[:, :n_dims].astype(np.float64), "mean": self.mean.copy()}
         return arrays | {name: np.array(number) for name, number in numbers.items()}
+
+
+class LockFreeWalk(AveragedWalk):
+    """Polyak steps by ``n_walkers`` threads, which move the same rows without locks (Niu et al. 2011).
+
+    A step may read rows that another thread is moving, and a move may be lost if two threads write to the same row at
+    once. Both are rare if there are many more objects than steps in flight.
+    """
+
+    def __init__(
+        self,
+        objective: "CPUObjective",
+        x: Array,
+        schedule: StepSchedule,
+        length: int,
+        state: State | None,
+        n_walkers: int,
+    ) -> None:
+        super().__init__(objective, x, schedule, length, state)
+        self.n_walkers = n_walkers
+
+    def take(self, visits: Visits) -> None:
+        if self._length < 2 * self._objective.least_part:  # one thread walks short stretches faster
+            super().take(visits)
+            return
+        for begin in range(0, len(visits), self._length):
+            stretch = visits[begin : begin + self._length]
+            self.advance_age(len(stretch))
+            self.distance = self.move(stretch) / (2 * len(stretch))
+            self.update_average()
+
+    def move(self, visits: Visits) -> float:
+        objective = self._objective
+        n_parts = max(1, min(self.n_walkers, 8 * len(visits) // objective.least_part))
+        if n_parts == len(objective.pool):  # a thread that is done with its part takes the next one
+            n_parts *= max(1, -(-len(visits) // (LONGEST_PART * n_parts)))
+        ends = [len(visits) * part // n_parts for part in range(n_parts + 1)]
+        if objective.weighted:
+            objective.expand(visits[:0])  # prepares the tables of weights, which threads then share
+
+        def walk(begin: int, end: int) -> float:
+            order = objective.expand(visits[begin:end])
+            return float(
+                polyak.polyak_steps(
+                    objective.shared_argument, objective.rows, order, objective.steps_at_once, self.step, self.rows
+                )
+            )
+
+        return float(sum(objective.pool.map(walk, ends[:-1], ends[1:])))
 
 
 def _distance(x: Singles) -> float:
