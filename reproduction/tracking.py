@@ -125,6 +125,9 @@ class _TrackedObjective(Objective):
     def polyak_walk(self, x: Array, schedule: StepSchedule, length: int, state: State | None = None) -> PolyakWalk:
         return self._objective.polyak_walk(x, schedule, length, state)
 
+    def lock_free_walk(self, x: Array, schedule: StepSchedule, length: int, state: State | None = None) -> PolyakWalk:
+        return self._objective.lock_free_walk(x, schedule, length, state)
+
     def best_scale(self, x: Array, scales: Array, trust: float) -> float:
         return self._objective.best_scale(x, scales, trust)
 

@@ -48,6 +48,8 @@ class PlainObjective(Objective):
     def polyak_walk(self, x, schedule, length, state=None):
         return PlainPolyakWalk(self, x, schedule, length, state)
 
+    lock_free_walk = polyak_walk  # there is only one thread
+
     def best_scale(self, x, scales, trust):
         return float(reference.best_scale(self.loss, self.rows, x, scales, trust, self.weights))
 

@@ -53,12 +53,14 @@ def fits(device, launch, folder):
     weighted = ct.embed(part_of(answers(weighted=True)[0], launch), device=device, **SVRG_FIT)
     polyak = ct.embed(own, device=device, validation=answers()[1], **POLYAK_FIT)
     held_out = ct.embed(own, device=device, validation=0.1, **{**POLYAK_FIT, "epochs": 2})
+    many_threads = Distributed(CPU(2, least_part=100), device.processes)
     in_blocks = Distributed(CPU(1, least_part=1000, stream_from=1, block_bytes=12 * 4000), device.processes)
     mapped = ct.Comparisons(on_a_file(own.rows, folder / f"own-{launch.rank}.npy"), N_OBJECTS)
     with_weights = ct.Comparisons(mapped.rows, N_OBJECTS, weights=part_of(answers(weighted=True)[0], launch).weights)
     np.savez(
         folder / f"fits-{launch.rank}.npz", in_blocks=ct.embed(mapped, device=in_blocks, **POLYAK_FIT).embedding,
         weighted_blocks=ct.embed(with_weights, device=in_blocks, **POLYAK_FIT).best_record.objective,
+        hogwild=ct.embed(own, device=many_threads, **{**POLYAK_FIT, "solver": "hogwild"}).embedding,
         svrg=svrg.embedding, weighted=weighted.embedding, polyak=polyak.embedding,
         errors=polyak.history.train_error, share=held_out.history.validation_error,
         polyak_weighted=ct.embed(part_of(answers(weighted=True)[0], launch), device=device, **POLYAK_FIT).embedding,

@@ -186,7 +186,7 @@ class Settings:
         "polyak",
         "--solver",
         metavar="NAME",
-        help="polyak, svrg-sbb, svrg-sbb0, svrg-bb, svrg, sgd, batch, gram or lbfgs.",
+        help="polyak, hogwild, svrg-sbb, svrg-sbb0, svrg-bb, svrg, sgd, batch, gram or lbfgs.",
     )
     n_starts: int | None = _setting(
         None,

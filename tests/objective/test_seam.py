@@ -60,7 +60,7 @@ def test_every_solver_runs_on_a_plain_objective_as_on_the_cpu(solver, loss, weig
     for name in ("epoch", "gradients"):
         assert np.array_equal(getattr(plain.history, name), getattr(cpu.history, name))
     assert plain.stopped_by == cpu.stopped_by
-    if solver == "polyak":  # single precision, and steps worked out for several comparisons at a time
+    if solver in ("polyak", "hogwild"):  # single precision, and steps worked out for several comparisons at a time
         assert plain.history.objective[-1] == pytest.approx(cpu.history.objective[-1], rel=0.15, abs=0.01)
         assert plain.history.validation_error[-1] == pytest.approx(cpu.history.validation_error[-1], abs=0.08)
         assert cpu.history.validation_error[-1] < 0.3
@@ -112,7 +112,7 @@ def test_a_solver_on_an_objective_that_cannot_serve_it_is_an_error_that_names_bo
     if not chosen.needs:
         assert run(objective, solver)[0].history.objective[-1] < np.log(2)
         return
-    (missing,) = chosen.needs
+    missing = min(chosen.needs)
     pattern = rf"solver {type(chosen).__name__} needs the capability '{missing}' .* on an abacus does not have"
     with pytest.raises(ValueError, match=pattern):
         run(objective, solver)

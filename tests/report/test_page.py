@@ -423,6 +423,7 @@ def test_a_command_line_that_is_passed_is_shown_unchanged(tmp_path, cities, fit)
 def test_a_fit_that_may_not_be_reproducible_has_a_warning(cities, fit):
     assert reproducibility_warning(fit.settings, "epochs") is None
     assert "another epoch" in reproducibility_warning(fit.settings, "time_limit")
+    assert "slightly different" in reproducibility_warning(fit.settings.replace(solver="hogwild"), "epochs")
     assert "No seed" in reproducibility_warning(ct.embed(cities, loss="ste", epochs=1, seed=None).settings, "epochs")
 
 

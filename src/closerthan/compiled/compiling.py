@@ -410,24 +410,36 @@ def fence(typing_context: Any, number: Any) -> Any:
 
 @intrinsic
 def prefetch(typing_context: Any, array: Any, row: Any) -> Any:
-    """Prefetch ``array[row]``: its first 128 bytes in a map, or its first 256 bytes in the state of SVRG."""
-    lines = 2 ** (array.ndim - 1)
+    """Prefetch ``array[row]``: its first 128 bytes in a map, or its first 256 bytes in the state of SVRG.
+
+    Rows of maps in single precision are about to be moved, perhaps by several threads. They are prefetched for writing,
+    so that a line is not first shared with the core that moved it last, and without the beginning of the next row.
+    """
+    is_single = array.dtype == types.float32
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         struct = context.make_array(signature.args[0])(context, builder, arguments[0])
         index = builder.zext(arguments[1], ir.IntType(64)) if arguments[1].type.width < 64 else arguments[1]
-        offset = builder.mul(builder.extract_value(struct.strides, 0), index)
+        stride = builder.extract_value(struct.strides, 0)
         byte_pointer = ir.IntType(8).as_pointer()
-        start = builder.bitcast(cgutils.pointer_add(builder, struct.data, offset), byte_pointer)
-        int32 = ir.IntType(32)
+        row_start = cgutils.pointer_add(builder, struct.data, builder.mul(stride, index))
+        start = builder.bitcast(row_start, byte_pointer)
+        int32, int64 = ir.IntType(32), ir.IntType(64)
         function_type = ir.FunctionType(ir.VoidType(), [byte_pointer, int32, int32, int32])
         function = cgutils.get_or_insert_function(builder.module, function_type, "llvm.prefetch.p0")
-        for line in range(lines):
-            address = builder.gep(start, [ir.Constant(ir.IntType(64), 64 * line)])
-            builder.call(function, [address, int32(0), int32(3), int32(1)])
-        if lines == 4:  # rows are not aligned to cache lines, and half of them extend into a fifth line
-            last = builder.sub(builder.extract_value(struct.strides, 0), ir.Constant(ir.IntType(64), 1))
-            builder.call(function, [builder.gep(start, [last]), int32(0), int32(3), int32(1)])
+
+        def prefetch_at(offset: Any) -> None:
+            builder.call(function, [builder.gep(start, [offset]), int32(int(is_single)), int32(3), int32(1)])
+
+        prefetch_at(int64(0))
+        if is_single:
+            with builder.if_then(builder.icmp_signed(">", stride, int64(64))):
+                prefetch_at(int64(64))
+            return context.get_dummy_value()
+        for line in range(1, 2 ** (array.ndim - 1)):
+            prefetch_at(int64(64 * line))
+        if array.ndim == 3:  # rows are not aligned to cache lines, and half of them extend into a fifth line
+            prefetch_at(builder.sub(stride, int64(1)))
         return context.get_dummy_value()
 
     return types.void(array, row), generate

@@ -53,15 +53,19 @@ def padded(x: NDArray[np.floating]) -> NDArray[np.float32]:
     array([[1., 1., 1., 0., 0., 0., 0., 0.],
            [1., 1., 1., 0., 0., 0., 0., 0.]], dtype=float32)
     """
-    n_rows, n_dims = x.shape
+    copy = padded_zeros(*x.shape)
+    with np.errstate(over="ignore"):  # values that are too large become infinite
+        copy[:, : x.shape[1]] = x
+    return copy
+
+
+def padded_zeros(n_rows: int, n_dims: int) -> NDArray[np.float32]:
+    """Return an array of zeros with padded rows, whose memory is not touched before it is used."""
     row = padded_length(n_dims)
     # The alignment keeps rows of up to sixteen numbers within one cache line.
     buffer = np.zeros(n_rows * row + _LINE // 4, np.float32)
     first = -buffer.ctypes.data % _LINE // 4
-    copy = buffer[first : first + n_rows * row].reshape(n_rows, row)
-    with np.errstate(over="ignore"):  # values that are too large become infinite
-        copy[:, :n_dims] = x
-    return copy
+    return buffer[first : first + n_rows * row].reshape(n_rows, row)
 
 
 class Vector:

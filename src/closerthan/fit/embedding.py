@@ -65,12 +65,13 @@ def embed(
         a map whose answers are few or contradict each other, so that the fit can run to its end without overfitting.
         "auto" chooses it on held-out answers. By default, it is chosen with ``loss="auto"``, and 0 with a given loss.
     solver
-        A name from ``SOLVERS`` or a solver object such as ``SVRG(batch_size=20)``.
+        A name from ``SOLVERS`` or a solver object such as ``SVRG(batch_size=20)``. "hogwild" uses all threads for one
+        large fit, but the same seed does not give the same bits: see :class:`closerthan.solvers.Hogwild`.
     start
         The first map, of shape (n_objects, n_dims). None draws it at random.
     seed
-        Seed of everything random. The same seed gives the same map, bit for bit, for any number of threads; None draws
-        a new one.
+        Seed of everything random. The same seed gives the same map, bit for bit, for any number of threads (not with
+        the solver hogwild); None draws a new one.
     epochs
         Maximum number of epochs.
     tolerance
@@ -105,7 +106,8 @@ def embed(
         ``closerthan.objective.cpu.objective.CPU(least_part=1000)``.
     checkpoint
         A file for the state of the fit, which is rewritten every few seconds; it needs a seed. A fit that was killed
-        resumes from it and ends with the same map, bit for bit. lbfgs, whose state is inside SciPy, starts again.
+        resumes from it and ends with the same map, bit for bit (not with hogwild, whose steps are never repeated
+        exactly). lbfgs, whose state is inside SciPy, starts again.
     resume
         Whether to resume from the checkpoint, if it exists.
 

@@ -58,6 +58,7 @@ __all__ = [
     "VarianceReducedWalk",
     "WithGradientSteps",
     "WithGramGradient",
+    "WithLockFreeWalk",
     "WithPolyakWalk",
     "WithWalk",
     "require",
@@ -68,12 +69,13 @@ UNKNOWN.flags.writeable = False
 
 State = Mapping[str, NDArray[Any]]
 
-Capability = Literal["variance-reduced walk", "gradient steps", "Polyak walk", "Gram gradient"]
+Capability = Literal["variance-reduced walk", "gradient steps", "Polyak walk", "lock-free walk", "Gram gradient"]
 
 CAPABILITIES: dict[Capability, str] = {
     "variance-reduced walk": "walk()",
     "gradient steps": "descend()",
     "Polyak walk": "polyak_walk(), best_scale() and padded_width()",
+    "lock-free walk": "lock_free_walk()",
     "Gram gradient": "at_gram()",
 }
 """Abilities beyond values and gradients, with the methods that provide them."""
@@ -295,6 +297,15 @@ class WithPolyakWalk(SolverObjective[M], Protocol[M]):
 
     def padded_width(self, n_dims: int) -> int:
         """Return the width to which a walk pads rows of ``n_dims``; up to this width, dimensions cost no extra time."""
+
+
+class WithLockFreeWalk(WithPolyakWalk[M], Protocol[M]):
+    """An objective with the capability "lock-free walk"."""
+
+    def lock_free_walk(
+        self, x: Array, schedule: StepSchedule, length: int, state: State | None = None
+    ) -> PolyakWalk[M]:
+        """Start a Polyak walk whose threads move one map without locks; its bits depend on their timing."""
 
 
 class WithGramGradient(SolverObjective, Protocol):

@@ -19,7 +19,7 @@ from closerthan.objective.protocol import (
     StepSchedule,
     WithGradientSteps,
     WithGramGradient,
-    WithPolyakWalk,
+    WithLockFreeWalk,
     WithWalk,
 )
 from closerthan.objective.streaming.blocks import Block
@@ -59,11 +59,16 @@ class WrappedWalk(PolyakWalk[M], Protocol[M]):
         """Add the current map to the average."""
 
 
-class PartObjective(Objective[M], WithPolyakWalk[M], WithGramGradient, Protocol[M]):
+class PartObjective(Objective[M], WithLockFreeWalk[M], WithGramGradient, Protocol[M]):
     """The interface that DistributedObjective needs from the objective of its own process."""
 
     def polyak_walk(self, x: Array, schedule: StepSchedule, length: int, state: State | None = None) -> WrappedWalk[M]:
         """Start a walk at a map (or continue from a state), in stretches of ``length`` terms."""
+
+    def lock_free_walk(
+        self, x: Array, schedule: StepSchedule, length: int, state: State | None = None
+    ) -> WrappedWalk[M]:
+        """Start a Polyak walk whose threads move the same map without locks."""
 
     def gradient_changes(self, order: Order, x: Array, anchor: Array) -> tuple[Array, ...]:
         """Return arrays whose sum is the gradient at ``x`` minus that at ``anchor``, over these comparisons."""

@@ -135,6 +135,8 @@ def reproducibility_warning(settings: Settings, stopped_by: str) -> str | None:
         )
     if stopped_by in _IRREPRODUCIBLE_STOPS:
         return "The fit was stopped by a time limit, Ctrl-C or a callback, so a repetition may stop at another epoch."
+    if isinstance(settings.solver, solvers.Hogwild):
+        return "The threads of the solver hogwild are not synchronised, so a repetition gives a slightly different map."
     return None
 
 

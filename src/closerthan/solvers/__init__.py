@@ -11,6 +11,7 @@ from closerthan.registry import resolve
 from closerthan.solvers.base import Solver
 from closerthan.solvers.batch import Batch
 from closerthan.solvers.gram import Gram
+from closerthan.solvers.hogwild import Hogwild
 from closerthan.solvers.lbfgs import LBFGS
 from closerthan.solvers.polyak import Polyak
 from closerthan.solvers.sgd import SGD
@@ -27,6 +28,7 @@ __all__ = [
     "Constant",
     "Decay",
     "Gram",
+    "Hogwild",
     "Polyak",
     "Solver",
     "StabilizedBB",
@@ -36,6 +38,7 @@ __all__ = [
 
 SOLVERS: dict[str, Callable[[], Solver]] = {
     "polyak": Polyak,
+    "hogwild": Hogwild,
     "svrg-sbb": lambda: SVRG(step=StabilizedBB()),
     "svrg-sbb0": lambda: SVRG(step=StabilizedBB(epsilon=0.0)),
     "svrg-bb": lambda: SVRG(step=BarzilaiBorwein()),

@@ -52,7 +52,7 @@ import numpy as np
 
 from closerthan.arrays import Array
 from closerthan.checks import positive, whole
-from closerthan.objective.protocol import Capability, M, StepSchedule, WithPolyakWalk
+from closerthan.objective.protocol import Capability, M, PolyakWalk, StepSchedule, WithPolyakWalk
 from closerthan.objective.visits import MOST_RUNS
 from closerthan.solvers import extra_dimensions
 from closerthan.solvers.base import Monitor, Solver, State, StateKind
@@ -160,7 +160,7 @@ class Polyak(Solver):
         if wide:
             few_answers = wide_until > self.passes * n_terms and n_wide > 2 * n_dims
             first = extra_dimensions.widen((self.small_start if few_answers else 1.0) * start, n_wide, rng)
-        walk = objective.polyak_walk(first, schedule, length, state)
+        walk = self._walk(objective, first, schedule, length, state)
         stop = monitor(now)
         finishes = objective.penalized and n_terms < min(self.finish * start.size, MOST_FINISHED)
         while not stop:
@@ -198,7 +198,17 @@ class Polyak(Solver):
 
         All stretches of a pass have the same length, because their maps count equally.
         """
-        n_terms = objective.n_terms
+        n_terms, longest = objective.n_terms, self._longest_stretch(objective)
         # Adding a map to the average takes about as long as walking along map_size / 8 comparisons.
-        n_stretches = -(-n_terms // max(min(n_terms // self.snapshots, objective.longest_stretch), map_size // 8, 1))
+        n_stretches = -(-n_terms // max(min(n_terms // self.snapshots, longest), map_size // 8, 1))
         return -(-n_terms // n_stretches)
+
+    # ---- what a solver with another walk replaces --------------------------------------------------------------------
+
+    def _walk(
+        self, objective: WithPolyakWalk[M], x: Array, schedule: StepSchedule, length: int, state: State | None
+    ) -> PolyakWalk[M]:
+        return objective.polyak_walk(x, schedule, length, state)
+
+    def _longest_stretch(self, objective: WithPolyakWalk[M]) -> int:
+        return objective.longest_stretch

@@ -25,7 +25,7 @@ from closerthan.compiled.simd import padded, padded_length
 from closerthan.compiled.threads import WorkerPool
 from closerthan.losses import Loss, Penalized
 from closerthan.objective.agreement import wrong_fraction
-from closerthan.objective.cpu.walks import AveragedWalk, DenseWalk, LazyWalk
+from closerthan.objective.cpu.walks import AveragedWalk, DenseWalk, LazyWalk, LockFreeWalk
 from closerthan.objective.inverse_hessian import InverseHessian
 from closerthan.objective.processes import Processes, SingleProcess
 from closerthan.objective.protocol import (
@@ -52,6 +52,7 @@ _Part = tuple[Triplets | Quadruplets, Array | None]  # some comparisons and thei
 
 LEAST_PART = 2**14  # comparisons; with fewer, handing work to another thread costs more than it gains
 MOST_PARTS = 16  # also the largest number of threads, so that sums do not depend on how many there are
+OBJECTS_PER_WALKER = 2 * BLOCK  # with fewer objects for each thread of a lock-free walk, conflicts are frequent
 _ONE_SCALE = np.ones(1)
 
 _PREPARED: set[Any] = set()  # kinds of kernels that have been compiled; asking numba again would take 0.1 ms
@@ -372,6 +373,10 @@ class CPUObjective(Objective):
 
     def polyak_walk(self, x: Array, schedule: StepSchedule, length: int, state: State | None = None) -> AveragedWalk:
         return AveragedWalk(self, x, schedule, length, state)
+
+    def lock_free_walk(self, x: Array, schedule: StepSchedule, length: int, state: State | None = None) -> LockFreeWalk:
+        n_walkers = max(1, min(len(self.pool), self.n_objects // OBJECTS_PER_WALKER))
+        return LockFreeWalk(self, x, schedule, length, state, n_walkers)
 
     def padded_width(self, n_dims: int) -> int:
         return padded_length(n_dims)

@@ -9,13 +9,15 @@ from numpy.typing import NDArray
 
 from closerthan.arrays import Array, Singles, blocks, inner
 from closerthan.compiled import polyak, svrg
-from closerthan.compiled.simd import padded
+from closerthan.compiled.simd import padded, padded_zeros
 from closerthan.geometry import leading_axes
 from closerthan.objective.protocol import Point, State, StepSchedule
 from closerthan.objective.visits import Order, Visits
 
 if TYPE_CHECKING:
     from closerthan.objective.cpu.objective import CPUObjective
+
+LONGEST_PART = 2**16  # comparisons that a thread of a lock-free walk visits at a time
 
 GradientChanges = Callable[[Order, Array, Array], tuple[Array, ...]]
 
@@ -96,9 +98,7 @@ class AveragedWalk:
         self._length = length
         self.age, self.n_maps, self.step = 0.0, 0, 0.0
         if state is None:
-            self.mean = np.array(x, np.float64, order="C")
-            self.rows = _centred(x)
-            self.distance = _distance(self.rows)
+            self.restart(x)
         else:
             self.mean = state["mean"].copy()
             self.rows = padded(state["x"])
@@ -169,7 +169,13 @@ class AveragedWalk:
         """Add the current map to the average."""
         self.n_maps += 1
         weight = (self._schedule.lateness + 1.0) / (self._schedule.lateness + self.n_maps)
-        self.mean += weight * (self.rows[:, : self.mean.shape[1]] - self.mean)
+
+        def add(rows: slice) -> None:
+            x, mean = self.rows[rows], self.mean[rows]
+            for block in blocks(len(mean)):
+                mean[block] += weight * (x[block, : mean.shape[1]] - mean[block])
+
+        self._objective.on_rows(self.rows, add)
 
     @property
     def mean_rows(self) -> Array:
@@ -177,29 +183,48 @@ class AveragedWalk:
         return self.mean
 
     def rescale(self, scale: float) -> None:
-        self.rows *= scale
-        self.mean *= scale
+        def multiply(rows: slice) -> None:
+            self.rows[rows] *= scale
+            self.mean[rows] *= scale
+
+        self._objective.on_rows(self.rows, multiply)
         self.distance *= scale * scale
 
     def project(self, n_dims: int) -> None:
         # Like principal_axes, but without BLAS, whose threads would occupy cores, and also for maps with infinities.
         n_objects, n_wide = self.mean.shape
         centre = self.mean.mean(axis=0)
-        covariance = np.zeros((n_wide, n_wide))
-        for block in blocks(n_objects):
+        pool, all_blocks = self._objective.pool, list(blocks(n_objects))
+
+        def products(block: slice) -> Array:
             centred = self.mean[block] - centre
-            covariance += np.einsum("oa,ob->ab", centred, centred)
-        axes = leading_axes(covariance, n_dims)
-        rows, mean = padded(np.zeros((n_objects, n_dims))), np.empty((n_objects, n_dims))
-        for block in blocks(n_objects):
+            product: Array = np.einsum("oa,ob->ab", centred, centred)
+            return product
+
+        axes = leading_axes(sum(pool.map(products, all_blocks), np.zeros((n_wide, n_wide))), n_dims)
+        rows, mean = padded_zeros(n_objects, n_dims), np.empty((n_objects, n_dims))
+
+        def rotate(block: slice) -> None:
             np.einsum("oa,ca->oc", self.mean[block] - centre, axes, out=mean[block])
             rows[block, :n_dims] = np.einsum("oa,ca->oc", self.rows[block, :n_wide] - centre, axes)
+
+        pool.map(rotate, all_blocks)
         self.rows, self.mean = rows, mean
         self.distance = _distance(self.rows)
 
     def restart(self, x: Array) -> None:
-        self.mean = x.copy()
-        self.rows = _centred(x)
+        rows, mean = padded_zeros(*x.shape), np.empty(x.shape)
+
+        def fill(part: slice) -> None:
+            mean[part] = x[part]
+            # Far from the origin, single precision could not distinguish objects.
+            with np.errstate(over="ignore", invalid="ignore"):
+                rows[part, : x.shape[1]] = x[part] - centre
+
+        with np.errstate(over="ignore", invalid="ignore"):
+            centre = x.mean(axis=0)
+        self._objective.on_rows(rows, fill)
+        self.rows, self.mean = rows, mean
         self.distance = _distance(self.rows)
 
     def slow_down(self, times: float) -> None:
@@ -212,12 +237,55 @@ class AveragedWalk:
         return arrays | {name: np.array(number) for name, number in numbers.items()}
 
 
+class LockFreeWalk(AveragedWalk):
+    """Polyak steps by ``n_walkers`` threads, which move the same rows without locks (Niu et al. 2011).
+
+    A step may read rows that another thread is moving, and a move may be lost if two threads write to the same row at
+    once. Both are rare if there are many more objects than steps in flight.
+    """
+
+    def __init__(
+        self,
+        objective: "CPUObjective",
+        x: Array,
+        schedule: StepSchedule,
+        length: int,
+        state: State | None,
+        n_walkers: int,
+    ) -> None:
+        super().__init__(objective, x, schedule, length, state)
+        self.n_walkers = n_walkers
+
+    def take(self, visits: Visits) -> None:
+        if self._length < 2 * self._objective.least_part:  # one thread walks short stretches faster
+            super().take(visits)
+            return
+        for begin in range(0, len(visits), self._length):
+            stretch = visits[begin : begin + self._length]
+            self.advance_age(len(stretch))
+            self.distance = self.move(stretch) / (2 * len(stretch))
+            self.update_average()
+
+    def move(self, visits: Visits) -> float:
+        objective = self._objective
+        n_parts = max(1, min(self.n_walkers, 8 * len(visits) // objective.least_part))
+        if n_parts == len(objective.pool):  # a thread that is done with its part takes the next one
+            n_parts *= max(1, -(-len(visits) // (LONGEST_PART * n_parts)))
+        ends = [len(visits) * part // n_parts for part in range(n_parts + 1)]
+        if objective.weighted:
+            objective.expand(visits[:0])  # prepares the tables of weights, which threads then share
+
+        def walk(begin: int, end: int) -> float:
+            order = objective.expand(visits[begin:end])
+            return float(
+                polyak.polyak_steps(
+                    objective.shared_argument, objective.rows, order, objective.steps_at_once, self.step, self.rows
+                )
+            )
+
+        return float(sum(objective.pool.map(walk, ends[:-1], ends[1:])))
+
+
 def _distance(x: Singles) -> float:
     """Return the mean squared distance of two objects of a centred map."""
     return 2.0 * inner(x, x) / len(x)
-
-
-def _centred(x: Array) -> Singles:
-    """Return the map moved to the origin; far from it, single precision could not distinguish objects."""
-    with np.errstate(over="ignore", invalid="ignore"):
-        return padded(x - x.mean(axis=0))

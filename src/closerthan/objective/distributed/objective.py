@@ -30,7 +30,9 @@ from closerthan.objective.wrapped import LocalDevice, PartObjective, WalkWrapper
 
 __all__ = ["Distributed", "DistributedObjective", "SharedWalk"]
 
-CAPABILITIES: frozenset[Capability] = frozenset({"variance-reduced walk", "Polyak walk", "Gram gradient"})
+CAPABILITIES: frozenset[Capability] = frozenset(
+    {"variance-reduced walk", "Polyak walk", "lock-free walk", "Gram gradient"}
+)
 BETWEEN_EXCHANGES = 1.0  # comparisons per object that all processes visit between exchanges, while steps are longest
 LONGEST_STRETCH = 8  # comparisons per object after which a map enters the average
 
@@ -192,6 +194,11 @@ class DistributedObjective(Objective[M], Generic[M]):
 
     def polyak_walk(self, x: Array, schedule: StepSchedule, length: int, state: State | None = None) -> "SharedWalk[M]":
         return SharedWalk(self, self.inner.polyak_walk(x, schedule, length, state), schedule, length)
+
+    def lock_free_walk(
+        self, x: Array, schedule: StepSchedule, length: int, state: State | None = None
+    ) -> "SharedWalk[M]":
+        return SharedWalk(self, self.inner.lock_free_walk(x, schedule, length, state), schedule, length)
 
     def prepare(self, needs: frozenset[Capability], n_dims: int) -> None:
         self.inner.prepare(needs, n_dims)

@@ -186,7 +186,9 @@ class DeviceMap:
 class GPUObjective(Objective[DeviceMap]):
     """The mean loss of comparisons on a GPU: its value, gradient and error at a map, and walks along comparisons."""
 
-    capabilities: frozenset[Capability] = frozenset({"variance-reduced walk", "gradient steps", "Polyak walk"})
+    capabilities: frozenset[Capability] = frozenset(
+        {"variance-reduced walk", "gradient steps", "Polyak walk", "lock-free walk"}
+    )
     device = "the GPU"
     longest_stretch = 2**62  # the solver alone decides how many maps of a pass enter the average
 
@@ -285,6 +287,8 @@ class GPUObjective(Objective[DeviceMap]):
 
     def polyak_walk(self, x: Array, schedule: StepSchedule, length: int, state: State | None = None) -> "LockFreeWalk":
         return LockFreeWalk(self, x, schedule, length, state)
+
+    lock_free_walk = polyak_walk
 
     def at_gram(self, gram: Array) -> tuple[float, Array]:  # noqa: ARG002
         """Raise an error: the GPU lacks the capability "Gram gradient", but wrappers need the method."""

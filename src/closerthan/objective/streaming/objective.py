@@ -129,6 +129,11 @@ class StreamedObjective(Objective[M], Generic[M]):
     def polyak_walk(self, x: Array, schedule: StepSchedule, length: int, state: State | None = None) -> "BlockWalk[M]":
         return BlockWalk(self, self.inner.polyak_walk(x, schedule, length, state), length)
 
+    def lock_free_walk(
+        self, x: Array, schedule: StepSchedule, length: int, state: State | None = None
+    ) -> "BlockWalk[M]":
+        return BlockWalk(self, self.inner.lock_free_walk(x, schedule, length, state), length)
+
     def prepare(self, needs: frozenset[Capability], n_dims: int) -> None:
         self.use_block(0, None)
         self.inner.prepare(needs, n_dims)
