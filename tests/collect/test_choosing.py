@@ -183,7 +183,7 @@ def test_questions_about_a_new_object_are_informative_about_its_position():
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
-        ({"answers": None}, "no answers yet; pass n_objects="),
+        ({"answers": None}, "no answers yet; pass n_objects, the number"),
         ({"answers": None, "n_objects": 2}, "n_objects is 2"),
         ({"count": 0}, "count is 0"),
         ({"count": 661}, "12 objects make 660 questions, and 0 are excluded; pass count=660 or less"),
@@ -194,7 +194,7 @@ def test_questions_about_a_new_object_are_informative_about_its_position():
         ({"about": []}, "about is []"),
         ({"loss": "huge"}, "huge"),
         ({"n_dims": 0}, "n_dims is 0"),
-        ({"n_objects": 5}, "n_objects is 5, but the answers are about 12"),
+        ({"n_objects": 5}, "n_objects is 5; the answers are about 12"),
         ({"exclude": [[0, 1]]}, "three object numbers each"),
         ({"exclude": [[0, 1, 12]]}, "row 0 of exclude is [0, 1, 12]; objects have numbers from 0 to 11"),
         ({"exclude": [[0, 1, 2], [0, 3, 3]]}, "row 1 of exclude is [0, 3, 3]; the objects of a question must differ"),

@@ -12,6 +12,7 @@ from closerthan.evaluate.facts import check_about
 from closerthan.evaluate.held_out import HeldOutError
 from closerthan.evaluate.missing_dimension import missing_dimension
 from closerthan.fit.stopping import Limits, converged
+from closerthan.messages import as_argument
 from closerthan.metrics import effective_number, error_interval
 from closerthan.result import Result
 from closerthan.settings import Settings
@@ -50,7 +51,7 @@ class Advice(NamedTuple):
         return self.text.format_map({**shows, **{name: setting(name, value) for name, value in self.tries.items()}})
 
     def __str__(self) -> str:
-        return self.in_terms_of(_argument, IN_PYTHON)
+        return self.in_terms_of(as_argument, IN_PYTHON)
 
 
 @checked
@@ -165,7 +166,3 @@ def _different_starts(result: Result) -> list[Advice]:
     if len(result.starts) < MORE_STARTS:
         return [Advice(f"{text} or more starts ({{n_starts}})", {"n_dims": None, "n_starts": MORE_STARTS})]
     return [Advice(text, {"n_dims": None})]
-
-
-def _argument(name: str, value: Any) -> str:
-    return name if value is None else f"{name}={value!r}"

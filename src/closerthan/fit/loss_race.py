@@ -40,6 +40,7 @@ from closerthan.fit.fixed_loss import Inputs, Run, fit, identity, shape_distance
 from closerthan.fit.parallel import run_together, threads_for
 from closerthan.fit.progress import compile_notice, trials_bar
 from closerthan.losses import Loss, Penalized, loss_named
+from closerthan.messages import Message
 from closerthan.metrics import margins, ratio_variance
 from closerthan.objective.processes import SingleProcess
 from closerthan.objective.protocol import require
@@ -170,11 +171,11 @@ def choose_and_fit(inputs: Inputs, settings: Settings, run: Run) -> Result:
         except _OneGroupError:
             unit = inputs.answers.split_unit(settings.by)
             if unit in ("people", "blocks"):
-                warnings.warn(
+                problem = (
                     f"all answers are from one {'person' if unit == 'people' else 'block'}, so none can be held out: "
-                    f'the loss is "{WITHOUT_RACE}", without a race; pass by="answers" to hold out answers',
-                    stacklevel=3,
+                    f'the loss is "{WITHOUT_RACE}", without a race'
                 )
+                warnings.warn(Message(problem, "pass {by} to hold out answers", by="answers"), stacklevel=3)
             loss = WITHOUT_RACE if settings.is_auto else settings.loss
             return fit(inputs, settings.replace(loss=loss, penalty=settings.penalty_strength), run)
     winner, best = choice.candidates[0], choice.best_start

@@ -316,13 +316,13 @@ def _read(file: Path, reading: Reading) -> "Answers":
 
 def _print_notes(columns: str, sentences: Sequence[str]) -> None:
     """Print the meaning of the columns, the verdict, and why this error differs from that of other commands."""
-    from closerthan.cli.screen import OTHER_ERRORS, as_options, print_wrapped
+    from closerthan.cli.screen import OTHER_ERRORS, print_wrapped, with_options
 
     typer.echo("")
     print_wrapped(f"{columns}; chance is 50 %", indent=0)
     typer.echo("")
     for sentence in [*sentences, OTHER_ERRORS]:
-        print_wrapped(f"- {as_options(sentence)}", indent=2)
+        print_wrapped(f"- {with_options(sentence)}", indent=2)
 
 
 def _write(folder: Path, files: Mapping[str, str], force: bool, write: Callable[[Path], None], stopped_by: str) -> None:

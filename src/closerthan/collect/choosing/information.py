@@ -24,6 +24,7 @@ from closerthan.collect.choosing.belief import FEWEST, LOSS, Belief, fit_belief,
 from closerthan.collect.choosing.newcomers import others_of, possible_maps
 from closerthan.comparisons import Comparisons
 from closerthan.losses import Loss, loss_named
+from closerthan.messages import value_error
 from closerthan.objective.information import KINDS
 
 __all__ = ["Chosen", "Questions", "choose", "choose_questions"]
@@ -111,7 +112,8 @@ def choose_questions(
             "count",
             count,
             f"{n_objects} objects make {questions.number:,} questions, and {n_excluded:,} are excluded",
-            f"pass {{count={remaining}}} or less",
+            "pass {count} or less",
+            count=remaining,
         )
     n_answers = 0 if comparisons is None else comparisons.n_answers
     rng = np.random.default_rng(None if seed is None else [whole("seed", seed, 0), n_answers, len(excluded)])
@@ -278,13 +280,13 @@ def _comparisons(answers: Any, n_objects: int | None) -> tuple[Comparisons | Non
     """Return the answers as comparisons of all objects, or None if there are none, and the number of objects."""
     if answers is None or (not isinstance(answers, Comparisons) and np.size(answers) == 0):
         if n_objects is None:
-            raise ValueError("there are no answers yet; pass n_objects=, the number of objects")
+            raise value_error("there are no answers yet", "pass {n_objects}, the number of objects")
         return None, whole("n_objects", n_objects, 3)
     comparisons = Comparisons.of(answers, unmentioned="ignore")
     if n_objects is None or n_objects == comparisons.n_objects:
         return comparisons, comparisons.n_objects
     if whole("n_objects", n_objects, 3) < comparisons.n_objects or comparisons.names is not None:
-        raise ValueError(f"n_objects is {n_objects}, but the answers are about {comparisons.n_objects}; leave it out")
+        raise ParameterError("n_objects", n_objects, f"the answers are about {comparisons.n_objects}; leave it out")
     return comparisons.replace(n_objects=n_objects), n_objects
 
 
@@ -294,10 +296,8 @@ def _object_numbers(about: Sequence[int] | None, n_objects: int) -> tuple[int, .
         return None
     numbers = tuple(dict.fromkeys(whole("an object of about", number, 0) for number in about))
     if not numbers or max(numbers) >= n_objects or len(numbers) > n_objects - 2:
-        raise ValueError(
-            f"about is {list(about)!r:.60}; it must contain numbers from 0 to {n_objects - 1} and leave at least two "
-            "other objects (pass n_objects= if some have no answers yet)"
-        )
+        rule = f"it must contain numbers from 0 to {n_objects - 1} and leave at least two other objects"
+        raise ParameterError("about", list(about), rule, "pass {n_objects} if some have no answers yet")
     return numbers
 
 

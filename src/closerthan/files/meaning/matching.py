@@ -7,6 +7,7 @@ from typing import Any
 
 from closerthan.files.formats.tables import abbreviated
 from closerthan.files.meaning.answers import Answers, read_answers
+from closerthan.messages import value_error
 
 __all__ = ["about", "read_about"]
 
@@ -24,9 +25,10 @@ def read_about(path: Path, n_objects: int, names: tuple[str, ...] | None, readin
         if names is not None and answers.summary.numbering != "names" and not {"names", "numbering"} & set(reading):
             own_names = read_answers(path, **{**reading, "numbering": "names"}).comparisons.names or ()
             unknown = [name for name in own_names if name not in set(names)]
-            raise ValueError(
-                f"{path} is about {_some(unknown)}, the map about {_some(names)}: these are not the same objects; "
-                'if the numbers are positions in the map, pass numbering="0-based" (or "1-based")'
+            raise value_error(
+                f"{path} is about {_some(unknown)}, the map about {_some(names)}: these are not the same objects",
+                "if the numbers are positions in the map, pass {numbering}",
+                numbering=("0-based", "1-based"),
             )
     return answers
 
