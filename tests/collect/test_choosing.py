@@ -78,8 +78,8 @@ def test_the_same_seed_gives_the_same_questions_and_more_answers_others():
 
 @pytest.mark.parametrize("kind", ["closer", "odd"])
 def test_chosen_questions_are_more_informative_than_random_ones(kind):
-    def information(random_share):
-        rows = ct.choose_questions(ANSWERS, N, seed=0, kind=kind, maps=MAPS, random_share=random_share)
+    def information(random_fraction):
+        rows = ct.choose_questions(ANSWERS, N, seed=0, kind=kind, maps=MAPS, random_fraction=random_fraction)
         return expected_information(kind, rows, MAPS, LOSSES["tste"]().in_dims(2)).mean()
 
     assert information(0.0) > 1.5 * information(1.0)
@@ -173,8 +173,8 @@ def test_questions_about_a_new_object_are_informative_about_its_position():
     assert (maps[:, :N] == POINTS).all()
     assert ct.triplet_error(so_far[-2:], maps.mean(axis=0)) == 0
 
-    def information(random_share):
-        rows = ct.choose_questions(answers, 6, about=[N], random_share=random_share, maps=maps, seed=0)
+    def information(random_fraction):
+        rows = ct.choose_questions(answers, 6, about=[N], random_fraction=random_fraction, maps=maps, seed=0)
         return expected_information("closer", rows, maps, loss).mean()
 
     assert information(0.0) > 1.5 * information(1.0)
@@ -188,7 +188,7 @@ def test_questions_about_a_new_object_are_informative_about_its_position():
         ({"count": 0}, "count is 0"),
         ({"count": 661}, "12 objects make 660 questions, and 0 are excluded; pass count=660 or less"),
         ({"kind": "even"}, 'kind is \'even\'; it can be "closer" or "odd"'),
-        ({"random_share": 1.5}, "random_share is 1.5; it must lie between 0 and 1"),
+        ({"random_fraction": 1.5}, "random_fraction is 1.5; it must lie between 0 and 1"),
         ({"seed": -1}, "seed is -1"),
         ({"about": [12]}, "about is [12]; it must contain numbers from 0 to 11"),
         ({"about": []}, "about is []"),

@@ -18,7 +18,7 @@ class Selection:
         str, typer.Option(metavar="closer|odd", help="Which of two is closer to the anchor, or the odd one of three.")
     ] = "closer"
     dims: Annotated[int, typer.Option("--dims", "-d", metavar="NUMBER", min=1, help="Dimensions of the map.")] = 2
-    random_share: Annotated[
+    random_fraction: Annotated[
         float, typer.Option(metavar="FRACTION", min=0, max=1, help="Fraction of the questions to draw at random.")
     ] = 0.15
     exclude: Annotated[
@@ -90,7 +90,7 @@ def questions(
         selection.count,
         n_dims=selection.dims,
         seed=seed,
-        random_share=selection.random_share,
+        random_fraction=selection.random_fraction,
         exclude=waiting,
         kind=selection.ask,
         n_objects=None if answers is not None else len(all_names),
