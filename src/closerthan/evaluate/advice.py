@@ -55,15 +55,15 @@ class Advice(NamedTuple):
 
 
 @checked
-def advice(result: Result, answers: Comparisons | ArrayLike, held_out: HeldOutError | None = None) -> list[str]:
+def advice(answers: Comparisons | ArrayLike, result: Result, held_out: HeldOutError | None = None) -> list[str]:
     """Suggest what to try next, the most important first; the list is empty for a good fit.
 
     Parameters
     ----------
-    result
-        A result of :func:`closerthan.embed`.
     answers
         The answers that were fitted.
+    result
+        A result of :func:`closerthan.embed`.
     held_out
         A result of :func:`closerthan.held_out_error`; without it, the training error is used.
 
@@ -71,9 +71,9 @@ def advice(result: Result, answers: Comparisons | ArrayLike, held_out: HeldOutEr
     --------
     >>> import closerthan as ct
     >>> answers = ct.datasets.eurodist().comparisons()
-    >>> ct.advice(ct.embed(answers, seed=0), answers)
+    >>> ct.advice(answers, ct.embed(answers, seed=0))
     []
-    >>> ct.advice(ct.embed(answers, loss="ste", seed=0, epochs=1, tolerance=None), answers)[0]
+    >>> ct.advice(answers, ct.embed(answers, loss="ste", seed=0, epochs=1, tolerance=None))[0]
     'the maximum number of epochs was reached: try epochs=100'
     """
     return [str(item) for item in suggestions(result, Comparisons.of(answers), held_out)]
