@@ -20,6 +20,7 @@ from closerthan.settings import GIVEN, Budget, FitOptions, Settings
 if TYPE_CHECKING:
     from closerthan.comparisons import Comparisons
     from closerthan.files.meaning.answers import Answers
+    from closerthan.files.meaning.reading import ColumnChoice
 
 READING = "Reading the file"
 FITTING = "The fit"
@@ -81,28 +82,15 @@ def _as_common(parameter: inspect.Parameter) -> inspect.Parameter:
 
 @dataclass(frozen=True)
 class Reading:
-    """How to read a file of answers; the fields are the arguments of :func:`closerthan.files.read_answers`."""
+    """How to read a file of answers.
 
-    kind: str | None = None
-    columns: Mapping[str, Any] | None = None
-    numbering: str | None = None
-    names: Sequence[str] | None = None
-    n_objects: int | None = None
-    ties: str = "error"
-    self_pairs: str = "error"
-    missing: str = "error"
-    where: Mapping[str | int, Any] | None = None
-    catch: str = "drop"
-    header: bool | None = None
-    delimiter: str | None = None
-    encoding: str | None = None
-    variable: str | None = None
+    Attributes
+    ----------
+    arguments
+        Arguments of :func:`closerthan.files.read_answers`, without those that are None.
+    """
 
-    @property
-    def arguments(self) -> dict[str, Any]:
-        """Arguments of :func:`closerthan.files.read_answers`, without those that are None."""
-        values = {field.name: getattr(self, field.name) for field in fields(self)}
-        return {name: value for name, value in values.items() if value is not None}
+    arguments: Mapping[str, Any]
 
     def read(self, path: Path, **defaults: Any) -> "Answers":
         """Read a file of answers; ``defaults`` are arguments that these options override."""
@@ -118,11 +106,15 @@ class Reading:
 
     def without_split(self) -> Self:
         """Return options that ignore a column of training and test answers, unless they specify one."""
-        return replace(self, columns={"split": None, **(self.columns or {})})
+        return self.with_arguments(columns={"split": None, **self.arguments.get("columns", {})})
 
     def only(self, column: str | int, value: str) -> Self:
         """Return options that read only the rows with this value in a column."""
-        return replace(self, where={**(self.where or {}), column: [value]})
+        return self.with_arguments(where={**self.arguments.get("where", {}), column: [value]})
+
+    def with_arguments(self, **arguments: Any) -> Self:
+        """Return options with some arguments added or changed."""
+        return replace(self, arguments={**self.arguments, **arguments})
 
 
 @dataclass(frozen=True)
@@ -210,22 +202,15 @@ class _ReadingOptions:
     ] = None
 
     def parsed(self) -> Reading:
-        return Reading(
-            self.kind,
-            _columns(self.column or []),
-            self.numbering,
-            None if self.names is None else _lines(self.names),
-            self.objects,
-            self.ties,
-            self.self_pairs,
-            self.missing,
-            _where(self.where or []),
-            self.catch,
-            self.header,
-            None if self.delimiter is None else self.delimiter.replace("\\t", "\t"),
-            self.encoding,
-            self.variable,
-        )
+        values = {
+            **vars(self),
+            "column": _columns(self.column or []),
+            "names": None if self.names is None else _lines(self.names),
+            "where": _where(self.where or []),
+            "delimiter": None if self.delimiter is None else self.delimiter.replace("\\t", "\t"),
+        }
+        argument_of = {"column": "columns", "objects": "n_objects"}
+        return Reading({argument_of.get(name, name): value for name, value in values.items() if value is not None})
 
 
 def reading(**values: Any) -> Reading:
@@ -387,17 +372,20 @@ def _parameter(name: str) -> str:
 
 def _fitting_parameters() -> Iterator[inspect.Parameter]:
     """Yield the options of a fit, and one that does not change the map."""
-    panel: dict[str, Any] = {"rich_help_panel": FITTING}
     for field in fields(Settings):
         option = Settings.option(field.name)
         default = field.default
         kind: Any = option.kind if default is not None else option.kind | None
-        about = typer.Option(*option.names, metavar=option.metavar, min=option.least, help=option.help, **panel)
+        about = typer.Option(
+            *option.names, metavar=option.metavar, min=option.least, help=option.help, rich_help_panel=FITTING
+        )
         text = str(default) if option.parse is not None and default is not None else default
         yield inspect.Parameter(
             _parameter(field.name), inspect.Parameter.KEYWORD_ONLY, default=text, annotation=Annotated[kind, about]
         )
-    threads = typer.Option(metavar="NUMBER", min=1, help="Number of threads; by default one per core.", **panel)
+    threads = typer.Option(
+        metavar="NUMBER", min=1, help="Number of threads; by default one per core.", rich_help_panel=FITTING
+    )
     yield inspect.Parameter(
         "threads", inspect.Parameter.KEYWORD_ONLY, default=None, annotation=Annotated[int | None, threads]
     )
@@ -553,18 +541,14 @@ class Running:
         return sys.stderr.isatty() if self.progress is None else self.progress
 
 
-def _columns(pairs: list[str]) -> dict[str, Any] | None:
-    if not pairs:
-        return None
-    columns: dict[str, Any] = {}
+def _columns(pairs: list[str]) -> "dict[str, ColumnChoice] | None":
+    by_role: dict[str, list[Any]] = {}
     for pair in pairs:
         role, sign, name = pair.partition("=")
         if not sign or not role:
             raise ParameterError("column", pair, "expected ROLE=COLUMN, as in anchor=probe")
-        column: Any = int(name) if name.isdecimal() else name or None
-        before = columns.get(role)
-        columns[role] = column if role not in columns else [*(before if isinstance(before, list) else [before]), column]
-    return columns
+        by_role.setdefault(role, []).append(int(name) if name.isdecimal() else name or None)
+    return {role: names if len(names) > 1 else names[0] for role, names in by_role.items()} or None
 
 
 def _where(conditions: list[str]) -> dict[str | int, Any] | None:

@@ -140,7 +140,9 @@ def _probability(map: Path) -> "tuple[Callable[[Any], Any] | None, str]":
     return result.probability, f", probability (that it is right; {measured})"
 
 
-def _sides(comparisons: "Comparisons", embedding: Any, probability: "Callable[[Any], Any] | None") -> dict[str, Any]:
+def _sides(
+    comparisons: "Comparisons", embedding: Any, probability: "Callable[[Any], Any] | None"
+) -> dict[str, list[Any]]:
     """Return the columns of predictions for questions with two sides."""
     import numpy as np
 
@@ -160,7 +162,7 @@ def _sides(comparisons: "Comparisons", embedding: Any, probability: "Callable[[A
 
 def _choices(
     kind: str, comparisons: "Comparisons", embedding: Any, probability: "Callable[[Any], Any] | None"
-) -> dict[str, Any]:
+) -> dict[str, list[Any]]:
     """Return the columns of predictions for questions with several candidates."""
     import math
 
@@ -168,7 +170,7 @@ def _choices(
 
     choices = predicted_choices(kind, comparisons, embedding, probability)
     names = comparisons.names or tuple(str(number) for number in range(comparisons.n_objects))
-    columns: dict[str, Any] = {}
+    columns: dict[str, list[Any]] = {}
     if comparisons.lines is not None:
         columns["line"] = [int(comparisons.lines[one.row]) for one in choices]
     has_anchor = kind in ("nearest", "rank")

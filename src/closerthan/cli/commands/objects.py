@@ -167,7 +167,7 @@ def cluster(
         raise ValueError(f"{target}: groups are written as .csv")
     for path in (target, picture):
         check_file(path, force)
-    if reading.columns is None and reading.kind is None and _has_map(file):
+    if not {"columns", "kind"} & set(reading.arguments) and _has_map(file):
         clustering = _groups_on_map(file, search.groups, search.method, search.most, seed)
     else:
         answers = reading.read(file)

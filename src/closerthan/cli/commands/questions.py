@@ -64,7 +64,7 @@ def questions(
     check_file(target, force)
     if target.suffix.lower() != ".csv":
         raise ValueError(f"{target}: questions are written as .csv")
-    answers, names, n_objects = None, reading.names, reading.n_objects
+    answers, names, n_objects = None, reading.arguments.get("names"), reading.arguments.get("n_objects")
     if file is not None:
         answers = reading.read(file).comparisons
         names, n_objects = answers.names, answers.n_objects

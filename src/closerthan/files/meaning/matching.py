@@ -7,6 +7,7 @@ from typing import Any
 
 from closerthan.files.formats.tables import abbreviated
 from closerthan.files.meaning.answers import Answers, read_answers
+from closerthan.files.meaning.reading import ReadingOptions
 from closerthan.messages import value_error
 
 __all__ = ["about", "read_about"]
@@ -33,13 +34,15 @@ def read_about(path: Path, n_objects: int, names: tuple[str, ...] | None, readin
     return answers
 
 
-def about(path: Path, n_objects: int, names: Sequence[str] | None) -> dict[str, Any]:
+def about(path: Path, n_objects: int, names: Sequence[str] | None) -> ReadingOptions:
     """Return the options with which :func:`read_answers` reads a file about the objects of a map."""
     if names is not None:
         return {"names": names}
     # The objects of a map without names are numbered from 0. A file in which 0 happens not to occur would otherwise be
     # read as counting from 1. (.mat files declare their numbering.)
-    return {"n_objects": n_objects, **({} if path.suffix.lower() == ".mat" else {"numbering": "0-based"})}
+    if path.suffix.lower() == ".mat":
+        return {"n_objects": n_objects}
+    return {"n_objects": n_objects, "numbering": "0-based"}
 
 
 def _some(names: Sequence[str]) -> str:
