@@ -5,7 +5,7 @@ import pickle
 import pytest
 
 from closerthan.checks import ParameterError
-from closerthan.cli.screen import as_option, with_options
+from closerthan.cli.screen import as_option, in_terms_of_options
 from closerthan.files import read_answers
 from closerthan.files.formats.opening import name_file_in_errors
 from closerthan.messages import Message, message_of, value_error
@@ -15,7 +15,7 @@ TIE = Message("row 17 is a tie", "drop the row or pass {ties}", ties="drop")
 
 def test_python_and_the_command_line_write_the_same_suggestion_differently():
     assert TIE == 'row 17 is a tie; drop the row or pass ties="drop"'
-    assert with_options(TIE) == "row 17 is a tie; drop the row or pass --ties drop"
+    assert in_terms_of_options(TIE) == "row 17 is a tie; drop the row or pass --ties drop"
 
 
 def test_text_quoted_from_a_file_is_never_replaced():
@@ -26,7 +26,7 @@ def test_text_quoted_from_a_file_is_never_replaced():
 
 def test_a_suggestion_survives_pickling():
     copy = pickle.loads(pickle.dumps(TIE))
-    assert (copy, with_options(copy)) == (TIE, with_options(TIE))
+    assert (copy, in_terms_of_options(copy)) == (TIE, in_terms_of_options(TIE))
 
 
 def test_parameter_error_renames_the_suggested_parameters_too():
@@ -46,7 +46,7 @@ def test_the_name_of_a_file_keeps_the_suggestion():
         with pytest.raises(ValueError, match=r"^answers.csv: a.* is a tie; pass ties=\"drop\"$") as caught:
             read("answers.csv", length)
         assert len(str(caught.value)) < 2100
-        assert with_options(message_of(caught.value)).endswith(" is a tie; pass --ties drop")
+        assert in_terms_of_options(message_of(caught.value)).endswith(" is a tie; pass --ties drop")
 
 
 def test_errors_about_a_parameter_of_a_reader_are_not_about_the_file(tmp_path):

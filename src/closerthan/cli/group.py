@@ -12,7 +12,7 @@ from typing import Any
 import typer
 
 from closerthan.checks import ParameterError
-from closerthan.cli.screen import as_option, option, with_options
+from closerthan.cli.screen import as_option, in_terms_of_options, option
 from closerthan.cli.switches import Group
 from closerthan.messages import Suggested, as_argument, message_of
 
@@ -65,7 +65,7 @@ class CommandGroup(Group):
             place = f"{error.filename}: " if error.filename else ""
             return f"{place}{error.strerror}"
         if isinstance(error, ValueError | OSError | ImportError):
-            return " ".join(with_options(message_of(error), self._option_or_argument).split("\n"))
+            return " ".join(in_terms_of_options(message_of(error), self._option_or_argument).split("\n"))
         if isinstance(error, MemoryError):
             return f"there is not enough memory ({error})" if str(error) else "there is not enough memory"
         return f"something unexpected happened ({type(error).__name__}: {error}); --debug shows where"
@@ -116,7 +116,7 @@ def _open_streams() -> None:
 def _warnings_in_one_line() -> Iterator[None]:
     def show(message: Warning | str, *_: Any, **__: Any) -> None:
         text = message if isinstance(message, str) else message_of(message)
-        typer.echo(f"warning: {with_options(text)}", err=True)
+        typer.echo(f"warning: {in_terms_of_options(text)}", err=True)
 
     with warnings.catch_warnings():
         warnings.simplefilter("always", UserWarning)

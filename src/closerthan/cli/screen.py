@@ -69,7 +69,7 @@ def as_option(argument: str, value: Suggested = None) -> str:
     return name if value is None or value is ... or value is True else f"{name} {value}"
 
 
-def with_options(message: str, notation: Notation = as_option) -> str:
+def in_terms_of_options(message: str, notation: Notation = as_option) -> str:
     """Return a message as text, with suggested arguments written as options."""
     return message.in_terms_of(notation) if isinstance(message, Message) else message
 
@@ -93,7 +93,7 @@ def print_facts(facts: Iterable[Any]) -> None:
 def print_summary(summary: Any, *, err: bool = True) -> None:
     """Print the summary of a file, by default to standard error."""
     for line in summary.lines():
-        print_wrapped(with_options(line), err=err)
+        print_wrapped(in_terms_of_options(line), err=err)
     if err:
         typer.echo("", err=True)
 
@@ -136,6 +136,25 @@ def print_files(files: "Sequence[tuple[Path, str]]") -> None:
     width = max(len(readable(path)) for path, _ in files)
     for path, what in files:
         typer.echo(f"{readable(path):<{width}}  {what}")
+
+
+def print_sentences(sentences: Iterable[str]) -> None:
+    """Print sentences as a list, with suggested arguments written as options."""
+    for sentence in sentences:
+        print_wrapped(f"- {in_terms_of_options(sentence)}", indent=2)
+
+
+def end_with_folder(
+    folder: Path, contents: Mapping[str, str], stopped_by: str, remark: str = "the results so far were written"
+) -> None:
+    """List the files that a command wrote; after Ctrl-C, print a remark and end with the exit code for it."""
+    from closerthan.cli.group import INTERRUPTED
+    from closerthan.cli.output import files_in
+
+    print_files(files_in(folder, contents))
+    if stopped_by == "interrupted":
+        typer.echo(f"interrupted: {remark}", err=True)
+        raise typer.Exit(INTERRUPTED)
 
 
 def end_with_files(written: "Written", *, interrupted: bool, checkpoint: Path | None) -> None:

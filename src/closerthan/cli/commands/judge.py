@@ -318,25 +318,19 @@ def _read(file: Path, reading: Reading) -> "Answers":
 
 def _print_notes(columns: str, sentences: Sequence[str]) -> None:
     """Print the meaning of the columns, the verdict, and why this error differs from that of other commands."""
-    from closerthan.cli.screen import OTHER_ERRORS, print_wrapped, with_options
+    from closerthan.cli.screen import OTHER_ERRORS, print_sentences, print_wrapped
 
     typer.echo("")
     print_wrapped(f"{columns}; chance is 50 %", indent=0)
     typer.echo("")
-    for sentence in [*sentences, OTHER_ERRORS]:
-        print_wrapped(f"- {with_options(sentence)}", indent=2)
+    print_sentences([*sentences, OTHER_ERRORS])
 
 
 def _write(folder: Path, files: Mapping[str, str], force: bool, write: Callable[[Path], None], stopped_by: str) -> None:
     """Write the files of a command and list them; a command that was interrupted ends with its exit code."""
-    from closerthan.cli.group import INTERRUPTED
-    from closerthan.cli.output import files_in
-    from closerthan.cli.screen import print_files
+    from closerthan.cli.screen import end_with_folder
     from closerthan.saving import whole_folder
 
     with whole_folder(folder, replace=force) as draft:
         write(draft)
-    print_files(files_in(folder, files))
-    if stopped_by == "interrupted":
-        typer.echo("interrupted: the results so far were written", err=True)
-        raise typer.Exit(INTERRUPTED)
+    end_with_folder(folder, files, stopped_by)
