@@ -56,3 +56,11 @@ def test_errors_about_a_parameter_of_a_reader_are_not_about_the_file(tmp_path):
         read_answers(path, kind="tuple")
     with pytest.raises(ParameterError, match=r"^columns has the role 'middle'; choose from: anchor"):
         read_answers(path, columns={"middle": "near"})
+
+
+def test_a_value_that_looks_like_an_argument_is_not_changed(tmp_path):
+    path = tmp_path / "answers.csv"
+    path.write_text("anchor,near,far,catch\na,b,c,often\nb,a,c,never\n")
+    with pytest.raises(ValueError, match="mark catch trials") as caught:
+        read_answers(path, columns={"catch": "catch"})
+    assert in_terms_of_options(message_of(caught.value)).endswith("as in --column catch=catch=often")
