@@ -22,18 +22,16 @@ if TYPE_CHECKING:
     from closerthan.files.meaning.answers import Answers
     from closerthan.files.meaning.reading import ColumnChoice
 
-READING = "Reading the file"
-FITTING = "The fit"
-RELIABILITY = "Reliability of the map"
-WRITING = "Output"
-RUNNING = "Running"
+_reading_option = functools.partial(typer.Option, rich_help_panel="Reading the file")
+_fitting_option = functools.partial(typer.Option, rich_help_panel="The fit")
+_reliability_option = functools.partial(typer.Option, rich_help_panel="Reliability of the map")
+_output_option = functools.partial(typer.Option, rich_help_panel="Output")
+_running_option = functools.partial(typer.Option, rich_help_panel="Running")
 SEED = 0  # a command is repeatable unless another seed is passed
 
 Group = Callable[..., Any]
 
-FigureFormat = Annotated[
-    str, typer.Option("--format", metavar="png|pdf|svg", rich_help_panel=WRITING, help="Format of the figures.")
-]
+FigureFormat = Annotated[str, _output_option("--format", metavar="png|pdf|svg", help="Format of the figures.")]
 
 
 def with_options(common: Sequence[str] = (), **groups: Group) -> Callable[[Callable[..., None]], Callable[..., None]]:
@@ -123,82 +121,56 @@ class _ReadingOptions:
 
     kind: Annotated[
         str | None,
-        typer.Option(
+        _reading_option(
             metavar="KIND",
-            rich_help_panel=READING,
             help="The question: triplet, quadruplet, odd-one-out, most-central, rank, nearest. Detected by default.",
         ),
     ] = None
     column: Annotated[
         list[str] | None,
-        typer.Option(
+        _reading_option(
             metavar="ROLE=COLUMN",
-            rich_help_panel=READING,
             help="The role of a column, as in anchor=probe or near=1 (counted from 0); weight= for none. Repeatable.",
         ),
     ] = None
     numbering: Annotated[
-        str | None,
-        typer.Option(metavar="NUMBERING", rich_help_panel=READING, help="Objects are 0-based, 1-based or names."),
+        str | None, _reading_option(metavar="NUMBERING", help="Objects are 0-based, 1-based or names.")
     ] = None
     names: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE", rich_help_panel=READING, help="A text file with the names of the objects, one per line."
-        ),
+        Path | None, _reading_option(metavar="FILE", help="A text file with the names of the objects, one per line.")
     ] = None
     objects: Annotated[
-        int | None,
-        typer.Option(metavar="NUMBER", min=3, rich_help_panel=READING, help="Number of objects, if some never occur."),
+        int | None, _reading_option(metavar="NUMBER", min=3, help="Number of objects, if some never occur.")
     ] = None
-    ties: Annotated[str, typer.Option(metavar="error|drop", rich_help_panel=READING, help="How to treat ties.")] = (
+    ties: Annotated[str, _reading_option(metavar="error|drop", help="How to treat ties.")] = "error"
+    self_pairs: Annotated[
+        str, _reading_option(metavar="error|drop", help="How to treat answers that compare an object with itself.")
+    ] = "error"
+    missing: Annotated[str, _reading_option(metavar="error|drop", help="How to treat answers with an empty cell.")] = (
         "error"
     )
-    self_pairs: Annotated[
-        str,
-        typer.Option(
-            metavar="error|drop",
-            rich_help_panel=READING,
-            help="How to treat answers that compare an object with itself.",
-        ),
-    ] = "error"
-    missing: Annotated[
-        str,
-        typer.Option(metavar="error|drop", rich_help_panel=READING, help="How to treat answers with an empty cell."),
-    ] = "error"
     where: Annotated[
         list[str] | None,
-        typer.Option(
+        _reading_option(
             metavar="CONDITION",
-            rich_help_panel=READING,
             help="Read only some rows: 'block=1,2' (one of these), 'worker!=w7', 'rt<5000' (or <=, >, >=). Repeatable.",
         ),
     ] = None
     catch: Annotated[
-        str,
-        typer.Option(
-            metavar="drop|keep", rich_help_panel=READING, help="Drop or keep catch trials, if a column marks them."
-        ),
+        str, _reading_option(metavar="drop|keep", help="Drop or keep catch trials, if a column marks them.")
     ] = "drop"
     header: Annotated[
         bool | None,
-        typer.Option(
-            "--header/--no-header",
-            rich_help_panel=READING,
-            help="The first line is a header, or not; by default detected.",
-            show_default=False,
+        _reading_option(
+            "--header/--no-header", help="The first line is a header, or not; by default detected.", show_default=False
         ),
     ] = None
-    delimiter: Annotated[
-        str | None, typer.Option(metavar="TEXT", rich_help_panel=READING, help="Separator of the columns.")
-    ] = None
-    encoding: Annotated[
-        str | None,
-        typer.Option(metavar="NAME", rich_help_panel=READING, help="Encoding of a text file, as in latin-1."),
-    ] = None
+    delimiter: Annotated[str | None, _reading_option(metavar="TEXT", help="Separator of the columns.")] = None
+    encoding: Annotated[str | None, _reading_option(metavar="NAME", help="Encoding of a text file, as in latin-1.")] = (
+        None
+    )
     variable: Annotated[
-        str | None,
-        typer.Option(metavar="NAME", rich_help_panel=READING, help="The array of a .npz or .mat, the table of a .zip."),
+        str | None, _reading_option(metavar="NAME", help="The array of a .npz or .mat, the table of a .zip.")
     ] = None
 
     def parsed(self) -> Reading:
@@ -341,11 +313,10 @@ def fitting_options(*, omit: str = "", by_default: str = "", dims_may_be_auto: b
 
 
 AUTO = "auto"
-_AUTO_DIMS = typer.Option(
+_AUTO_DIMS = _fitting_option(
     "--dims",
     "-d",
     metavar="NUMBER|auto",
-    rich_help_panel=FITTING,
     help="Dimensions of the map; auto: as many as the answers support, by the rule of closerthan dims.",
 )
 
@@ -376,16 +347,12 @@ def _fitting_parameters() -> Iterator[inspect.Parameter]:
         option = Settings.option(field.name)
         default = field.default
         kind: Any = option.kind if default is not None else option.kind | None
-        about = typer.Option(
-            *option.names, metavar=option.metavar, min=option.least, help=option.help, rich_help_panel=FITTING
-        )
+        about = _fitting_option(*option.names, metavar=option.metavar, min=option.least, help=option.help)
         text = str(default) if option.parse is not None and default is not None else default
         yield inspect.Parameter(
             _parameter(field.name), inspect.Parameter.KEYWORD_ONLY, default=text, annotation=Annotated[kind, about]
         )
-    threads = typer.Option(
-        metavar="NUMBER", min=1, help="Number of threads; by default one per core.", rich_help_panel=FITTING
-    )
+    threads = _fitting_option(metavar="NUMBER", min=1, help="Number of threads; by default one per core.")
     yield inspect.Parameter(
         "threads", inspect.Parameter.KEYWORD_ONLY, default=None, annotation=Annotated[int | None, threads]
     )
@@ -400,8 +367,7 @@ class Judging:
 
     held_out: Annotated[
         float,
-        typer.Option(
-            rich_help_panel=RELIABILITY,
+        _reliability_option(
             metavar="FRACTION",
             min=0,
             max=0.5,
@@ -410,11 +376,7 @@ class Judging:
     ] = 0.1
     test: Annotated[
         Path | None,
-        typer.Option(
-            rich_help_panel=RELIABILITY,
-            metavar="FILE",
-            help="Answers to measure the held-out error on, instead of a second fit.",
-        ),
+        _reliability_option(metavar="FILE", help="Answers to measure the held-out error on, instead of a second fit."),
     ] = None
     replicates: Annotated[
         int,
@@ -426,8 +388,7 @@ class Judging:
     ] = 0
     people: Annotated[
         str | None,
-        typer.Option(
-            rich_help_panel=RELIABILITY,
+        _reliability_option(
             metavar="weigh|skip",
             help="weigh: answers of people who look careless count less; skip: do not assess people with replicates.",
         ),
@@ -441,9 +402,8 @@ class Judging:
     ] = None
     enough: Annotated[
         bool,
-        typer.Option(
+        _reliability_option(
             "--enough/--no-enough",
-            rich_help_panel=RELIABILITY,
             help="With replicates: also measure what more answers would gain, if that takes less than a minute.",
         ),
     ] = True
@@ -474,29 +434,21 @@ class Writing:
     force: Annotated[bool, typer.Option("--force", help="Replace an existing result.")] = False
     map_format: Annotated[
         str,
-        typer.Option(
-            rich_help_panel=WRITING,
+        _output_option(
             metavar="csv|parquet|npz|spreadsheet",
             help="The map's format; spreadsheet: csv in which no name can be mistaken for a formula.",
         ),
     ] = "csv"
     figure_format: FigureFormat = "png"
-    title: Annotated[
-        str | None, typer.Option(rich_help_panel=WRITING, metavar="TEXT", help="Title of the figure and the report.")
-    ] = None
+    title: Annotated[str | None, _output_option(metavar="TEXT", help="Title of the figure and the report.")] = None
     labels: Annotated[
         Path | None,
         typer.Option(metavar="FILE", help="A CSV file to colour by: names, and one or more columns of labels."),
     ] = None
     thumbnails: Annotated[
-        Path | None,
-        typer.Option(
-            rich_help_panel=WRITING, metavar="FOLDER", help="A folder with images that are named like the objects."
-        ),
+        Path | None, _output_option(metavar="FOLDER", help="A folder with images that are named like the objects.")
     ] = None
-    report: Annotated[
-        bool, typer.Option("--report/--no-report", rich_help_panel=WRITING, help="Write report.html, or not.")
-    ] = True
+    report: Annotated[bool, _output_option("--report/--no-report", help="Write report.html, or not.")] = True
 
     def __post_init__(self) -> None:
         from closerthan.cli.output import check_figure_format
@@ -512,22 +464,16 @@ class Running:
 
     checkpoint: Annotated[
         Path | None,
-        typer.Option(
-            rich_help_panel=RUNNING,
+        _running_option(
             metavar="FILE",
             help="Save the state of the fit here every few seconds, so that a killed fit can be resumed.",
         ),
     ] = None
-    resume: Annotated[
-        bool, typer.Option("--resume", rich_help_panel=RUNNING, help="Resume from the checkpoint, if it exists.")
-    ] = False
+    resume: Annotated[bool, _running_option("--resume", help="Resume from the checkpoint, if it exists.")] = False
     progress: Annotated[
         bool | None,
-        typer.Option(
-            "--progress/--no-progress",
-            rich_help_panel=RUNNING,
-            help="Show progress bars; by default on a terminal only.",
-            show_default=False,
+        _running_option(
+            "--progress/--no-progress", help="Show progress bars; by default on a terminal only.", show_default=False
         ),
     ] = None
 
