@@ -31,7 +31,15 @@ SEED = 0  # a command is repeatable unless another seed is passed
 
 Group = Callable[..., Any]
 
+AnswersFile = Annotated[Path, typer.Argument(metavar="FILE", help="The answers.", show_default=False)]
+MapFile = Annotated[Path, typer.Argument(metavar="MAP", help="A map, or the folder of a fit.", show_default=False)]
+Force = Annotated[bool, typer.Option("--force", help="Replace an existing file.")]
 FigureFormat = Annotated[str, _output_option("--format", metavar="png|pdf|svg", help="Format of the figures.")]
+
+
+def out_option(help: str) -> Any:
+    """Return the option for the file to write."""
+    return typer.Option("--out", "-o", metavar="FILE", help=help)
 
 
 def with_options(common: Sequence[str] = (), **groups: Group) -> Callable[[Callable[..., None]], Callable[..., None]]:

@@ -9,6 +9,7 @@ import typer
 
 from closerthan.cli.fit_job import FitJob, fit_and_write
 from closerthan.cli.options import (
+    AnswersFile,
     Fitting,
     Judging,
     Reading,
@@ -44,7 +45,7 @@ COMMON = ("out", "dims", "loss", "by", "column", "replicates", "groups", "labels
 )
 def fit(
     context: typer.Context,
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="The answers.", show_default=False)],
+    file: AnswersFile,
     *,
     judging: Judging,
     writing: Writing,

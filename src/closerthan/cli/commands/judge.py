@@ -8,7 +8,18 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from closerthan.cli.options import Fitting, OutputFolder, Reading, fitting_options, reading, with_options
+from closerthan.cli.options import (
+    AnswersFile,
+    Fitting,
+    Force,
+    MapFile,
+    OutputFolder,
+    Reading,
+    fitting_options,
+    out_option,
+    reading,
+    with_options,
+)
 
 if TYPE_CHECKING:
     from closerthan.comparisons import Comparisons
@@ -21,8 +32,8 @@ DIMS_BY = "people if there are at least ten, otherwise as for fit"
 
 @with_options(reading=reading)
 def evaluate(
-    map: Annotated[Path, typer.Argument(metavar="MAP", help="A map, or the folder of a fit.", show_default=False)],
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="The answers.", show_default=False)],
+    map: MapFile,
+    file: AnswersFile,
     *,
     reading: Reading,
 ) -> None:
@@ -62,15 +73,10 @@ def evaluate(
 
 @with_options(reading=reading)
 def predict(
-    map: Annotated[Path, typer.Argument(metavar="MAP", help="A map, or the folder of a fit.", show_default=False)],
+    map: MapFile,
     file: Annotated[Path, typer.Argument(metavar="FILE", help="The questions.", show_default=False)],
-    out: Annotated[
-        Path | None,
-        typer.Option(
-            "--out", "-o", metavar="FILE", help="A .csv or .parquet; by default FILE's name with -predictions.csv."
-        ),
-    ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Replace an existing file.")] = False,
+    out: Annotated[Path | None, out_option("A .csv or .parquet; by default FILE's name with -predictions.csv.")] = None,
+    force: Force = False,
     *,
     reading: Reading,
 ) -> None:
@@ -228,7 +234,7 @@ class DimsSearch:
 )
 def dims(
     *,
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="The answers.", show_default=False)],
+    file: AnswersFile,
     search: DimsSearch,
     output: OutputFolder,
     fitting: Fitting,
@@ -268,7 +274,7 @@ def dims(
 
 @with_options(fitting=fitting_options(omit="loss"), reading=reading)
 def compare(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="The answers.", show_default=False)],
+    file: AnswersFile,
     folds: Annotated[int | None, typer.Option(metavar="NUMBER", min=2, help=FOLDS_HELP)] = None,
     repeats: Annotated[
         int, typer.Option(metavar="NUMBER", min=1, help="Number of cross-validations, each with different folds.")

@@ -3,12 +3,11 @@
 import math
 import sys
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from closerthan.cli.options import Fitting, OutputFolder, Reading, fitting_options, reading, with_options
+from closerthan.cli.options import AnswersFile, Fitting, OutputFolder, Reading, fitting_options, reading, with_options
 from closerthan.settings import ENDED, TimeOverError, ended_by
 
 if TYPE_CHECKING:
@@ -20,7 +19,7 @@ LONGEST_NAME = 12
 
 @with_options(output=OutputFolder, fitting=fitting_options(), reading=reading)
 def people(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="The answers.", show_default=False)],
+    file: AnswersFile,
     most: Annotated[
         int,
         typer.Option(
@@ -147,7 +146,7 @@ class CurveOptions:
 @with_options(curve_options=CurveOptions, output=OutputFolder, fitting=fitting_options(), reading=reading)
 def enough(
     *,
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="The answers.", show_default=False)],
+    file: AnswersFile,
     curve_options: CurveOptions,
     output: OutputFolder,
     fitting: Fitting,
