@@ -315,7 +315,7 @@ def test_no_one_is_told_to_try_what_auto_has_tried():
     data = ct.datasets.synthetic(30, 2, 1_000, 10, flipped=0.4, seed=0)
     told = {loss: ct.advice(data.train, ct.embed(data.train, loss=loss, seed=0, epochs=3)) for loss in ("auto", "ste")}
     assert not any("loss=" in line for line in told["auto"])
-    assert any("try loss='auto'" in line for line in told["ste"])
+    assert any('try loss="auto"' in line for line in told["ste"])
 
 
 def test_auto_leaves_out_what_weighs_nothing():
