@@ -105,7 +105,7 @@ class Recorded(People):
         turns = np.concatenate([rng.permutation(self.n_objects) for _ in range(-(-count // self.n_objects))])[:count]
         for anchor in turns.tolist():
             candidates, n_pairs = order[begins[anchor] : begins[anchor + 1]] % len(waiting), sampler.n_pairs
-            if state.embedding is None or rng.random() < sampler.random_share:
+            if state.embedding is None or rng.random() < sampler.random_fraction:
                 candidates, n_pairs = rng.permutation(len(waiting)), 1
             candidates = candidates[self._waiting[waiting[candidates]]][:n_pairs]
             if len(candidates):

@@ -81,7 +81,7 @@ def curve_of(world: World, sampler: Sampler, seed: int) -> list[float]:
     for per_object in world.per_object:
         while people.n_answers < per_object * world.n_objects:
             answered = people.n_answers / world.n_objects
-            if answered >= begin and sampler.random_share < 1:
+            if answered >= begin and sampler.random_fraction < 1:
                 # Start from the last map, which the answers of one round change little. Before it is tested, it is
                 # also fitted from a random start.
                 x = fitted_map(people.answers, world.n_dims, state.loss, rng, [state.embedding])

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 import closerthan as ct
 from closerthan.collect.choosing.belief import LOSS, Belief, fit_belief
-from closerthan.collect.choosing.information import PAIRS, RANDOM_SHARE, Questions, choose
+from closerthan.collect.choosing.information import PAIRS, RANDOM_FRACTION, Questions, choose
 from closerthan.losses import Loss, loss_named
 from closerthan.objective.information import uncertainty
 
@@ -40,13 +40,13 @@ class SamplerState:
 class Sampler:
     """Random questions: the baseline, and the first questions of all other rules."""
 
-    random_share: float = 1.0
+    random_fraction: float = 1.0
     n_pairs: int = 200  # candidates per question
 
     def questions(self, state: SamplerState, count: int, rng: np.random.Generator) -> Rows:
         """Choose, for one anchor after another, the best of some random pairs."""
         n = state.n_objects
-        if self.random_share == 1 or state.embedding is None:
+        if self.random_fraction == 1 or state.embedding is None:
             return Questions("closer", n).draw(rng.integers(n, size=count), 1, rng)[:, 0]
         anchors = np.concatenate([rng.permutation(n) for _ in range(-(-count // n))])[:count]
         pairs = Questions("closer", n).draw(anchors, self.n_pairs, rng)
@@ -64,7 +64,7 @@ class Chosen(Sampler):
     def questions(self, state: SamplerState, count: int, rng: np.random.Generator) -> Rows:
         belief = None if state.embedding is None else state.belief(rng)
         every, nothing = Questions("closer", state.n_objects), np.zeros(0, np.int64)
-        return choose(every, state.answers, count, rng, nothing, belief, self.random_share).rows
+        return choose(every, state.answers, count, rng, nothing, belief, self.random_fraction).rows
 
     def worth(self, state: SamplerState, rows: Rows, rng: np.random.Generator) -> Scores:
         return state.belief(rng).information("closer", rows)
@@ -126,7 +126,7 @@ def _arr_information(rows, logs, posterior, out):
 
 SAMPLERS = {
     "random": Sampler(),
-    "chosen": Chosen(RANDOM_SHARE, PAIRS),
+    "chosen": Chosen(RANDOM_FRACTION, PAIRS),
     "uncertain": Uncertain(0.0),
     "ARR": ARR(0.0),
 }

@@ -130,7 +130,7 @@ def _write_report(app: Any, failed: Exception | None) -> None:
     answers = ct.datasets.eurodist().comparisons()
     result = ct.embed(answers, n_dims=2, seed=0, n_starts=4, validation=0.1)
     result = dataclasses.replace(result, embedding=north_up(result.embedding))
-    ct.write_report(result, answers, Path(app.outdir) / "eurodist-report.html", title="21 European cities")
+    ct.write_report(answers, result, Path(app.outdir) / "eurodist-report.html", title="21 European cities")
 
 
 def _shorten_types(app: Any, *_: Any) -> None:

@@ -27,7 +27,7 @@ def main() -> None:
         title = f"{answers.n_objects} European cities, from {len(answers):,} comparisons and no distances"
         figure = ct.plotting.map_figure(result, title=title)
         figure.savefig(folder / "eurodist.png", bbox_inches="tight")
-        ct.write_report(result, answers, folder / "report.html", title="21 European cities")
+        ct.write_report(answers, result, folder / "report.html", title="21 European cities")
         photograph(folder / "report.html", folder / "report.png")
         for picture in ("eurodist.png", "report.png"):
             Image.open(folder / picture).convert("RGB").quantize(256).save(IMAGES / picture, optimize=True)

@@ -17,7 +17,7 @@ answers = ct.datasets.eurodist().comparisons()
 result = ct.embed(answers, n_dims=2, seed=0, n_starts=4, validation=0.1)
 
 page = Path(tempfile.mkdtemp()) / "report.html"
-ct.write_report(result, answers, page, title="21 European cities")
+ct.write_report(answers, result, page, title="21 European cities")
 print(f"{page.name}: {page.stat().st_size / 1e6:.1f} MB")
 
 # %%

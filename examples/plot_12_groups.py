@@ -37,7 +37,7 @@ print(
 print(on_map.advice)
 
 # %%
-# Colour the map by group. ``ct.write_report(result, answers, path, groups=on_map)`` also shows the tree.
+# Colour the map by group. ``ct.write_report(answers, result, path, groups=on_map)`` also shows the tree.
 figure = ct.plotting.map_figure(
     result.embedding,
     result.names,

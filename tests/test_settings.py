@@ -285,7 +285,7 @@ def test_the_held_out_error_is_that_of_a_fit_without_a_share(problem):
 def test_advice_is_in_the_words_of_python():
     data = ct.datasets.synthetic(30, 2, 1_000, 10, flipped=0.4, seed=0)
     result = ct.embed(data.train, loss="ste", seed=0, epochs=3)
-    said = ct.advice(result, data.train, ct.held_out_error(data.train, loss="ste", epochs=3))
+    said = ct.advice(data.train, result, ct.held_out_error(data.train, loss="ste", epochs=3))
     assert said
     assert not any("--" in line or "{" in line or "closerthan " in line for line in said)
 
@@ -332,7 +332,7 @@ def test_the_held_out_error_is_of_the_share_asked_for(share):
 def test_a_perfect_map_that_was_judged_by_few_is_not_called_a_guess():
     answers = [[0, 1, 2], [2, 1, 0]]
     result = ct.embed(answers, loss="ste", seed=0)
-    assert not any("guessing" in line for line in ct.advice(result, answers))
+    assert not any("guessing" in line for line in ct.advice(answers, result))
 
 
 WORDS_OF_THE_FIELD = {"n_dims", "loss", "solver", "by", "seed", "device"}  # they are said of other things than fits too

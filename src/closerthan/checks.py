@@ -6,7 +6,6 @@ import inspect
 import math
 import operator
 import os
-import re
 import reprlib
 import types
 import typing
@@ -15,11 +14,11 @@ from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from numbers import Integral, Number, Real
 from typing import Any, Literal, NamedTuple, TypeVar
 
+from closerthan.messages import Notation, Suggested, as_argument, filled_in
+
 __all__ = ["ParameterError", "check_keywords", "checked", "distinct", "number", "positive", "whole"]
 
 Function = TypeVar("Function", bound=Callable[..., Any])
-
-_PLACE = re.compile(r"\{(\w+)((?:=[^}]*)?)\}")  # placeholder of a parameter in the text of an error
 
 
 class ParameterError(ValueError):
@@ -36,9 +35,11 @@ class ParameterError(ValueError):
     rule
         What its value must be.
     way_out
-        What the user can do; parameters in it are written as ``{n_starts}``, or with a value as ``{n_starts=2}``.
+        What the user can do; parameters in it are written as ``{n_starts}``.
     problem
         What is wrong, if it is not the value itself, such as "has shape (4, 3)".
+    **arguments
+        Suggested values of the parameters in ``way_out``, as in :class:`closerthan.messages.Message`.
 
     Examples
     --------
@@ -47,31 +48,42 @@ class ParameterError(ValueError):
     n_starts is 2; a given start is not random; leave n_starts or start out
     >>> print(error.renamed({"n_starts": "n_init", "start": "init"}))
     n_init is 2; a given start is not random; leave n_init or init out
-    >>> error.in_terms_of(lambda name: f"--{name.removeprefix('n_')}")
+    >>> error.in_terms_of(lambda name, value=None: f"--{name.removeprefix('n_')}")
     '--starts is 2; a given start is not random; leave --starts or --start out'
     """
 
-    def __init__(self, parameter: str, value: object, rule: str, way_out: str = "", problem: str = "") -> None:
+    def __init__(
+        self,
+        parameter: str,
+        value: object,
+        rule: str,
+        way_out: str = "",
+        problem: str = "",
+        **arguments: Suggested,
+    ) -> None:
         super().__init__(parameter, value, rule, way_out, problem)
         self.parameter = parameter
         self.value = value
         self.rule = rule
         self.way_out = way_out
         self.problem = problem
+        self.arguments = arguments
 
     def __str__(self) -> str:
-        return self.in_terms_of(lambda name: name)
+        return self.in_terms_of(as_argument)
 
-    def in_terms_of(self, name: Callable[[str], str], equals: str = "=") -> str:
-        """Return the message with parameters as ``name`` calls them; ``equals`` comes before the value of one."""
+    def in_terms_of(self, notation: Notation) -> str:
+        """Return the message with parameters in another notation."""
         problem = self.problem or f"is {_text(self.value)}"
-        way_out = _PLACE.sub(lambda place: name(place[1]) + place[2].replace("=", equals, 1), self.way_out)
-        return "; ".join(part for part in (f"{name(self.parameter)} {problem}", self.rule, way_out) if part)
+        way_out = filled_in(self.way_out, notation, self.arguments)
+        return "; ".join(part for part in (f"{notation(self.parameter)} {problem}", self.rule, way_out) if part)
 
     def renamed(self, names: Mapping[str, str]) -> "ParameterError":
         """Return the same error with other names of parameters."""
-        way_out = _PLACE.sub(lambda place: f"{{{names.get(place[1], place[1])}{place[2]}}}", self.way_out)
-        return ParameterError(names.get(self.parameter, self.parameter), self.value, self.rule, way_out, self.problem)
+        parameter = names.get(self.parameter, self.parameter)
+        way_out = filled_in(self.way_out, lambda name, _=None: f"{{{names.get(name, name)}}}", {})
+        arguments = {names.get(name, name): value for name, value in self.arguments.items()}
+        return ParameterError(parameter, self.value, self.rule, way_out, self.problem, **arguments)
 
 
 def _text(value: object) -> str:

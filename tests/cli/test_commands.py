@@ -303,7 +303,7 @@ class TestEvaluate:
         for command in ("evaluate", "predict"):
             sentence = said(command, "cities-map", "numbers.csv")
             assert "numbers.csv is about '0', '1', '2', ..., the map about 'Athens', 'Barcelona'" in sentence
-            assert sentence.endswith('pass --numbering 0-based (or "1-based")')
+            assert sentence.endswith("pass --numbering 0-based or --numbering 1-based")
             closerthan(command, "cities-map", "numbers.csv", "--numbering", "0-based")
         assert text("numbers-predictions.csv").splitlines()[1].startswith("2,Athens,Barcelona,Brussels,")
 

@@ -10,7 +10,7 @@ from closerthan.evaluate.missing_dimension import missing_dimension
 def says_dimensions(answers, n_dims, held_out=True, **settings):
     result = ct.embed(answers, n_dims, loss="soe", seed=0, **settings)
     measured = ct.held_out_error(answers, n_dims, loss="soe", seed=0) if held_out else None
-    return any("a dimension may be missing" in line for line in ct.advice(result, answers, measured))
+    return any("a dimension may be missing" in line for line in ct.advice(answers, result, measured))
 
 
 @pytest.mark.parametrize("held_out", [True, False])
@@ -18,7 +18,7 @@ def test_a_missing_dimension_is_worth_a_test_and_the_time_is_said(held_out):
     points = np.random.default_rng(0).standard_normal((15, 3))
     answers = ct.datasets.simulated(points, 3_000, noise="ste", seed=0)
     assert says_dimensions(answers, 1, held_out)
-    [line] = [line for line in ct.advice(ct.embed(answers, 1, loss="soe", seed=0), answers) if "dimension" in line]
+    [line] = [line for line in ct.advice(answers, ct.embed(answers, 1, loss="soe", seed=0)) if "dimension" in line]
     assert "cross-validation decides, in about " in line
     assert "second" in line
 

@@ -75,4 +75,4 @@ def test_contradictions_are_named_where_they_make_more_than_half_of_the_error(n_
     result = dataclasses.replace(
         ct.embed(answers, 1, loss="ste", seed=0, epochs=1), embedding=x, history=ct.History([record]), best_epoch=0
     )
-    assert any("contradict" in line for line in ct.advice(result, answers)) == expected
+    assert any("contradict" in line for line in ct.advice(answers, result)) == expected

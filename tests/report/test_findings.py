@@ -52,7 +52,7 @@ def test_all_findings_are_computed_and_shown(study, fitted, tmp_path):
         "people-matrix.png",
         "people.png",
     ]
-    ct.write_report(fitted, study, tmp_path / "report.html", findings=result)
+    ct.write_report(study, fitted, tmp_path / "report.html", findings=result)
     page = data_of(tmp_path / "report.html")
     assert len(page["believe"]["people"]["rows"]) == 6
     assert len(page["believe"]["groups"]["names"]) == 6
@@ -95,7 +95,7 @@ def test_ctrl_c_leaves_out_the_analyses_that_follow(study, fitted):
 
 
 def test_a_page_without_findings_has_no_section_about_them(study, fitted, tmp_path):
-    ct.write_report(fitted, study, tmp_path / "report.html")
+    ct.write_report(study, fitted, tmp_path / "report.html")
     assert data_of(tmp_path / "report.html")["believe"] is None
 
 
@@ -114,8 +114,8 @@ def test_a_page_about_many_objects_stays_small(tmp_path):
     rows = ct.datasets.simulated(np.random.default_rng(0).standard_normal((n_objects, 2)), 3000, seed=0).rows
     answers = ct.Comparisons.from_triplets(rows, n_objects=n_objects, unmentioned="ignore")
     many = ct.replicate(answers, n_replicates=10, loss="soe", seed=0, epochs=2)
-    ct.write_report(many.result, answers, tmp_path / "plain.html")
-    ct.write_report(many.result, answers, tmp_path / "report.html", findings=many)
+    ct.write_report(answers, many.result, tmp_path / "plain.html")
+    ct.write_report(answers, many.result, tmp_path / "report.html", findings=many)
     more = (tmp_path / "report.html").stat().st_size - (tmp_path / "plain.html").stat().st_size
     assert more < 200 * n_objects
 

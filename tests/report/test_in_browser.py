@@ -45,7 +45,7 @@ def reports(tmp_path_factory):
     folder = tmp_path_factory.mktemp("reports")
 
     def write(name, result, comparisons, **options):
-        ct.write_report(result, comparisons, folder / f"{name}.html", **options)
+        ct.write_report(comparisons, result, folder / f"{name}.html", **options)
 
     cities = ct.datasets.eurodist().comparisons()
     kinds = {"kind": ["north", "south", "west"] * 7, "height": np.linspace(3, 9, 21)}
@@ -486,7 +486,7 @@ def doubtful(tmp_path_factory):
     many = ct.replicate(answers, n_replicates=20, loss="ste", seed=0)
     people = ct.assess_people(answers, loss="ste", seed=0)
     path = tmp_path_factory.mktemp("doubt") / "report.html"
-    ct.write_report(many.result, answers, path, findings=Findings(many, people))
+    ct.write_report(answers, many.result, path, findings=Findings(many, people))
     return path
 
 
@@ -531,7 +531,7 @@ def test_groups_are_listed_and_their_tree_leads_to_objects(browser, tmp_path_fac
     fit = ct.embed(cities, loss="ste", seed=0)
     path = tmp_path_factory.mktemp("groups") / "report.html"
     noisy = [fit.embedding + np.random.default_rng(seed).normal(size=(21, 2)) for seed in range(5)]
-    ct.write_report(fit, cities, path, groups=ct.cluster(fit, 3, maps=noisy))
+    ct.write_report(cities, fit, path, groups=ct.cluster(fit, 3, maps=noisy))
     browser.open(path, **size)
     assert browser.complaints() == []
     assert browser.ask("document.querySelectorAll('#groups tbody tr').length") == 3
@@ -605,7 +605,7 @@ def crowded(tmp_path_factory):
     answers = ct.datasets.simulated(x, 2500, noise="ste", seed=0)
     many = ct.replicate(answers, n_replicates=6, loss="ste", seed=0)
     path = tmp_path_factory.mktemp("crowd") / "report.html"
-    ct.write_report(many.result, answers, path, findings=many)
+    ct.write_report(answers, many.result, path, findings=many)
     return path
 
 
@@ -622,7 +622,7 @@ def complete(tmp_path_factory):
     curve = dataclasses.replace(curve, ceilings=(NoiseCeiling("a person", 0.8, 0.79, 0.81, 900),) * 2)
     path = tmp_path_factory.mktemp("complete") / "report.html"
     findings = Findings(many, people, curve=curve)
-    ct.write_report(many.result, answers, path, findings=findings, groups=ct.cluster(many.result, 9))
+    ct.write_report(answers, many.result, path, findings=findings, groups=ct.cluster(many.result, 9))
     return path
 
 

@@ -67,7 +67,7 @@ def elements(page):
 
 
 def test_the_page_contains_the_map_and_the_names(tmp_path, cities, fit):
-    ct.write_report(fit, cities, tmp_path / "report.html")
+    ct.write_report(cities, fit, tmp_path / "report.html")
     data = data_of(tmp_path / "report.html")
     assert data["names"] == list(cities.names)
     axes = np.stack([array_of(axis) for axis in data["axes"]], axis=1)
@@ -84,12 +84,12 @@ def test_every_option_of_a_report_is_one_of_its_parts():
 
 def test_an_unknown_option_is_an_error_that_names_the_valid_ones(tmp_path, cities, fit):
     with pytest.raises(TypeError, match=r"unexpected keyword argument 'label'; did you mean 'labels'"):
-        ct.write_report(fit, cities, tmp_path / "report.html", label=[0] * 21)
+        ct.write_report(cities, fit, tmp_path / "report.html", label=[0] * 21)
 
 
 def test_the_same_fit_gives_the_same_page(tmp_path, cities, fit):
     for name in ("a.html", "b.html"):
-        ct.write_report(fit, cities, tmp_path / name)
+        ct.write_report(cities, fit, tmp_path / name)
     assert (tmp_path / "a.html").read_bytes() == (tmp_path / "b.html").read_bytes()
 
 
@@ -99,7 +99,7 @@ def test_hostile_names_cannot_inject_elements(tmp_path):
     answers = ct.Comparisons.from_triplets(rows, names=names)
     result = ct.embed(answers, seed=0, epochs=2)
     labels = {"</script><b>": [f"</script>{number % 2}" for number in range(9)]}
-    ct.write_report(result, answers, tmp_path / "report.html", labels=labels, title="</title><script>alert(5)</script>")
+    ct.write_report(answers, result, tmp_path / "report.html", labels=labels, title="</title><script>alert(5)</script>")
     page = (tmp_path / "report.html").read_text("utf-8")
     assert elements(page).count("script") == 2
     assert not {"img", "a", "b"} & set(elements(page))
@@ -118,14 +118,14 @@ def test_embedded_json_is_harmless_and_can_be_read_back(text):
 
 
 def test_the_page_loads_nothing_from_other_machines(tmp_path, cities, fit):
-    ct.write_report(fit, cities, tmp_path / "report.html")
+    ct.write_report(cities, fit, tmp_path / "report.html")
     page = (tmp_path / "report.html").read_text("utf-8")
     assert set(re.findall(r"https?://[^\"' ]+", page)) <= {"http://www.w3.org/2000/svg"}
     assert not re.search(r"<(link|iframe|script)\b[^>]*\b(src|href)=", page)
 
 
 def test_the_policy_allows_only_the_scripts_of_the_page(tmp_path, cities, fit):
-    ct.write_report(fit, cities, tmp_path / "report.html")
+    ct.write_report(cities, fit, tmp_path / "report.html")
     text = (tmp_path / "report.html").read_text("utf-8")
     policy = html.unescape(re.search(r'Content-Security-Policy" content="([^"]*)"', text)[1])
     scripts = re.findall(r"<script>(.*?)</script>", text, re.DOTALL)
@@ -140,13 +140,13 @@ def test_a_failed_report_leaves_the_old_file(tmp_path, cities, fit):
     path.write_text("old")
     (tmp_path / "picture.png").write_text("no picture")
     with pytest.raises(ValueError, match=r"picture\.png is not an image"):
-        ct.write_report(fit, cities, path, thumbnails={"Athens": tmp_path / "picture.png"})
+        ct.write_report(cities, fit, path, thumbnails={"Athens": tmp_path / "picture.png"})
     assert path.read_text() == "old"
     assert {entry.name for entry in tmp_path.iterdir()} == {"report.html", "picture.png"}
 
 
 def test_the_page_of_a_small_map_is_small(tmp_path, cities, fit):
-    ct.write_report(fit, cities, tmp_path / "report.html")
+    ct.write_report(cities, fit, tmp_path / "report.html")
     assert (tmp_path / "report.html").stat().st_size < 150_000
 
 
@@ -162,7 +162,7 @@ def test_a_report_needs_no_optional_package():
 def test_long_names_are_shown_without_their_common_parts(tmp_path):
     names = [f"experiment/stimuli of the first session/{name}.png" for name in ("ant", "bee", "cat")]
     answers = ct.Comparisons.from_triplets([[0, 1, 2], [1, 2, 0]], names=names)
-    ct.write_report(ct.embed(answers, seed=0, epochs=2), answers, tmp_path / "report.html")
+    ct.write_report(answers, ct.embed(answers, seed=0, epochs=2), tmp_path / "report.html")
     data = data_of(tmp_path / "report.html")
     assert data["names"] == names
     assert data["shortNames"] == ["ant", "bee", "cat"]
@@ -175,13 +175,13 @@ def test_long_names_are_shown_without_their_common_parts(tmp_path):
 )
 def test_labels_of_the_wrong_length_are_an_error_that_names_the_column(tmp_path, cities, fit, labels, message):
     with pytest.raises(ValueError, match=message):
-        ct.write_report(fit, cities, tmp_path / "report.html", labels=labels)
+        ct.write_report(cities, fit, tmp_path / "report.html", labels=labels)
 
 
 def test_labels_may_be_a_data_frame(tmp_path, cities, fit):
     pandas = pytest.importorskip("pandas")
     frame = pandas.DataFrame({"kind": ["x", "y", None] * 7, "height": np.arange(21.0)})
-    ct.write_report(fit, cities, tmp_path / "report.html", labels=frame)
+    ct.write_report(cities, fit, tmp_path / "report.html", labels=frame)
     kind, height = data_of(tmp_path / "report.html")["columns"]
     assert kind["categories"] == ["x", "y", "(none)"]
     assert array_of(kind["values"]).tolist() == [0, 1, 2] * 7
@@ -192,7 +192,7 @@ def test_labels_may_be_a_data_frame(tmp_path, cities, fit):
 def test_objects_without_comparisons_have_no_error_in_the_page(tmp_path):
     with pytest.warns(UserWarning, match="1 of 4 objects"):
         answers = ct.Comparisons.from_triplets([[0, 1, 2], [1, 2, 0]], n_objects=4)
-    ct.write_report(ct.embed(answers, seed=0, epochs=2), answers, tmp_path / "report.html")
+    ct.write_report(answers, ct.embed(answers, seed=0, epochs=2), tmp_path / "report.html")
     data = data_of(tmp_path / "report.html")
     assert np.isnan(array_of(data["errors"])).tolist() == [False, False, False, True]
     assert array_of(data["counts"]).tolist() == [2, 2, 2, 0]
@@ -202,40 +202,40 @@ def test_objects_without_comparisons_have_no_error_in_the_page(tmp_path):
 def test_a_map_of_other_objects_is_an_error(tmp_path, cities, fit):
     smaller = dataclasses.replace(fit, embedding=fit.embedding[:5], names=None)
     with pytest.raises(ValueError, match="21 objects, but the map has 5"):
-        ct.write_report(smaller, cities, tmp_path / "report.html")
+        ct.write_report(cities, smaller, tmp_path / "report.html")
     others = dataclasses.replace(cities, names=("Atlantis", *cities.names[1:]))
     with pytest.raises(ValueError, match=r"other names \('Atlantis'\) than the objects of the map"):
-        ct.write_report(fit, others, tmp_path / "report.html")
+        ct.write_report(others, fit, tmp_path / "report.html")
     with pytest.raises(ValueError, match="other names"):
-        ct.advice(fit, others)
+        ct.advice(others, fit)
 
 
 def test_the_page_shows_how_the_loss_was_chosen(tmp_path, cities, fit):
-    ct.write_report(fit, cities, tmp_path / "report.html")
+    ct.write_report(cities, fit, tmp_path / "report.html")
     race = data_of(tmp_path / "report.html")["race"]
     assert [row["loss"] for row in race] == [candidate.loss for candidate in fit.candidates]
     chosen = fact(facts(fit, cities, None), "Loss").value
     assert chosen == f"{race[0]['loss']}, {fit.choice_in_words}"
-    ct.write_report(ct.embed(cities, loss="ste", seed=0, epochs=2), cities, tmp_path / "plain.html")
+    ct.write_report(cities, ct.embed(cities, loss="ste", seed=0, epochs=2), tmp_path / "plain.html")
     assert data_of(tmp_path / "plain.html")["race"] == []
 
 
 def test_a_race_of_an_older_file_without_paired_differences_is_shown(tmp_path, cities, fit):
     older = dataclasses.replace(fit, candidates=tuple(Candidate(*candidate[:4]) for candidate in fit.candidates))
-    ct.write_report(older, cities, tmp_path / "report.html")
+    ct.write_report(cities, older, tmp_path / "report.html")
     assert data_of(tmp_path / "report.html")["race"][0]["behind"] is None
     assert "percentage points ahead of" in fact(facts(older, cities, None), "Loss").value
 
 
 def test_the_page_names_the_central_object_and_the_outliers(tmp_path, cities, fit):
-    ct.write_report(fit, cities, tmp_path / "report.html")
+    ct.write_report(cities, fit, tmp_path / "report.html")
     central = ct.centrality(cities)
     (line,) = [line for line in data_of(tmp_path / "report.html")["facts"] if line["name"] == "Most central"]
     assert line["value"].startswith(central.called(central.medoid))
     points = np.random.default_rng(0).normal(size=(20, 2))
     points[3] = 15.0
     answers = ct.datasets.simulated(points, 2000, seed=0)
-    ct.write_report(ct.embed(answers, loss="ste", seed=0, epochs=2), answers, tmp_path / "far.html")
+    ct.write_report(answers, ct.embed(answers, loss="ste", seed=0, epochs=2), tmp_path / "far.html")
     (line,) = [line for line in data_of(tmp_path / "far.html")["facts"] if line["name"] == "Most central"]
     assert line["note"].endswith("far from all others: 3")
 
@@ -249,7 +249,7 @@ def fact(lines, name):
 
 def test_groups_have_a_section_and_are_the_first_column_to_colour_by(tmp_path, cities, fit):
     groups = ct.cluster(fit, 3, maps=[fit.embedding, fit.embedding[::-1]])
-    ct.write_report(fit, cities, tmp_path / "report.html", groups=groups, labels={"kind": ["a"] * 21})
+    ct.write_report(cities, fit, tmp_path / "report.html", groups=groups, labels={"kind": ["a"] * 21})
     page = data_of(tmp_path / "report.html")
     assert [column["name"] for column in page["columns"]] == ["group", "kind"]
     assert sum(len(row["members"]) for row in page["groups"]["rows"]) == 21
@@ -258,9 +258,9 @@ def test_groups_have_a_section_and_are_the_first_column_to_colour_by(tmp_path, c
     assert all(f"(around {fit.names[row['around']]})" in " ".join(page["columns"][0]["categories"])
                for row in page["groups"]["rows"])  # fmt: skip
     with pytest.raises(ValueError, match=r"groups is \[0, 1\]; it must be a Clustering"):
-        ct.write_report(fit, cities, tmp_path / "x.html", groups=[0, 1])
+        ct.write_report(cities, fit, tmp_path / "x.html", groups=[0, 1])
     with pytest.raises(ValueError, match="groups is a clustering of 2 objects, but the map has 21"):
-        ct.write_report(fit, cities, tmp_path / "x.html", groups=ct.objects.Clustering(np.array([0, 1]), "average"))
+        ct.write_report(cities, fit, tmp_path / "x.html", groups=ct.objects.Clustering(np.array([0, 1]), "average"))
 
 
 def test_errors_come_with_their_interval(cities):
@@ -333,7 +333,7 @@ def test_a_violated_answer_names_the_people_and_lines():
 def test_the_page_names_the_first_three_people_who_gave_a_violated_answer(tmp_path):
     rows = [[0, 1, 2], [1, 0, 2], [2, 1, 0]] * 9 + [[0, 2, 1]] * 5
     answers = ct.Comparisons.from_triplets(rows, people=["x"] * 27 + ["ann", "bob", "cleo", "dan", "eve"])
-    ct.write_report(ct.embed(answers, 1, loss="ste", seed=0), answers, tmp_path / "report.html")
+    ct.write_report(answers, ct.embed(answers, 1, loss="ste", seed=0), tmp_path / "report.html")
     (violation,) = data_of(tmp_path / "report.html")["violations"]
     assert violation["people"] == "ann, bob, cleo and 2 more"
 
@@ -408,14 +408,14 @@ def test_the_command_line_contains_the_settings_that_differ_from_the_defaults(ci
 def test_settings_that_no_command_line_can_express_are_shown_in_python_only(tmp_path, cities):
     result = ct.embed(cities, loss=ct.losses.SOE(margin=2.0), seed=1, epochs=2)
     assert command_line(result.settings) is None
-    ct.write_report(result, cities, tmp_path / "report.html")
+    ct.write_report(cities, result, tmp_path / "report.html")
     data = data_of(tmp_path / "report.html")
     assert data["command"] is None
     assert "ct.losses.SOE(margin=2.0)" in data["python"]
 
 
 def test_a_command_line_that_is_passed_is_shown_unchanged(tmp_path, cities, fit):
-    ct.write_report(fit, cities, tmp_path / "report.html", command="closerthan fit x.csv", python="import this")
+    ct.write_report(cities, fit, tmp_path / "report.html", command="closerthan fit x.csv", python="import this")
     assert data_of(tmp_path / "report.html")["command"] == "closerthan fit x.csv"
     assert data_of(tmp_path / "report.html")["python"] == "import this"
 
@@ -437,7 +437,7 @@ def test_the_methods_paragraph_contains_the_numbers_of_the_fit(tmp_path, by, uni
     answers = ct.Comparisons.from_triplets(rows, people=np.arange(900) // 100)
     fitted, unseen = answers.split(0.2, np.random.default_rng(0), by=by)
     many = ct.replicate(fitted, n_replicates=6, loss="ste", seed=4)
-    ct.write_report(many.result, fitted, tmp_path / "report.html", test=unseen, findings=many)
+    ct.write_report(fitted, many.result, tmp_path / "report.html", test=unseen, findings=many)
     paragraph = data_of(tmp_path / "report.html")["methods"]
     error = next(fact for fact in data_of(tmp_path / "report.html")["facts"] if fact["name"] == "Held-out error")
     for text in (
@@ -452,7 +452,7 @@ def test_the_methods_paragraph_contains_the_numbers_of_the_fit(tmp_path, by, uni
 
 
 def test_the_methods_paragraph_asks_for_missing_numbers(tmp_path, cities):
-    ct.write_report(ct.embed(cities, seed=0), cities, tmp_path / "report.html")
+    ct.write_report(cities, ct.embed(cities, seed=0), tmp_path / "report.html")
     paragraph = data_of(tmp_path / "report.html")["methods"]
     assert "[measure the error on held-out answers]" in paragraph
     assert "which had the lowest error on held-out answers among ckl, gnmds, soe, ste, tste" in paragraph

@@ -174,7 +174,7 @@ def test_settings_and_options_say_the_same(settings):
 
 
 def test_a_fit_in_other_dimensions_is_refused(found):
-    with pytest.raises(ValueError, match="n_dims is 3, but the map of result has 2 dimensions; leave n_dims out"):
+    with pytest.raises(ValueError, match="n_dims is 3; the map of result has 2 dimensions; leave it out"):
         ct.replicate(ANSWERS, 3, result=found.result)
 
 

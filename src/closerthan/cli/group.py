@@ -12,8 +12,9 @@ from typing import Any
 import typer
 
 from closerthan.checks import ParameterError
-from closerthan.cli.screen import as_options, option
+from closerthan.cli.screen import as_option, in_terms_of_options, option
 from closerthan.cli.switches import Group
+from closerthan.messages import Suggested, as_argument, message_of
 
 ERROR = 2
 INTERRUPTED = 130  # exit status that shells use for a command ended by Ctrl-C
@@ -59,21 +60,20 @@ class CommandGroup(Group):
         if isinstance(error, _ClickError):
             return str(error.format_message())
         if isinstance(error, ParameterError):
-            message = error.in_terms_of(self._option_or_name, equals=" ")
-            return as_options(" ".join(message.split("\n")))
+            return " ".join(error.in_terms_of(self._option_or_argument).split("\n"))
         if isinstance(error, OSError) and error.strerror:
             place = f"{error.filename}: " if error.filename else ""
             return f"{place}{error.strerror}"
         if isinstance(error, ValueError | OSError | ImportError):
-            return as_options(" ".join(str(error).split("\n")))
+            return " ".join(in_terms_of_options(message_of(error), self._option_or_argument).split("\n"))
         if isinstance(error, MemoryError):
             return f"there is not enough memory ({error})" if str(error) else "there is not enough memory"
         return f"something unexpected happened ({type(error).__name__}: {error}); --debug shows where"
 
-    def _option_or_name(self, parameter: str) -> str:
-        """Return the option for a parameter, or its name if no command has such an option."""
+    def _option_or_argument(self, parameter: str, value: Suggested = None) -> str:
+        """Return the option for a parameter, or an argument of Python if no command has such an option."""
         options = {name for command in self.commands.values() for one in command.params for name in one.opts}
-        return option(parameter) if option(parameter) in options else parameter
+        return (as_option if option(parameter) in options else as_argument)(parameter, value)
 
 
 def _print_anywhere() -> None:
@@ -115,7 +115,8 @@ def _open_streams() -> None:
 @contextlib.contextmanager
 def _warnings_in_one_line() -> Iterator[None]:
     def show(message: Warning | str, *_: Any, **__: Any) -> None:
-        typer.echo(f"warning: {as_options(str(message))}", err=True)
+        text = message if isinstance(message, str) else message_of(message)
+        typer.echo(f"warning: {in_terms_of_options(text)}", err=True)
 
     with warnings.catch_warnings():
         warnings.simplefilter("always", UserWarning)

@@ -20,19 +20,26 @@ from closerthan.settings import GIVEN, Budget, FitOptions, Settings
 if TYPE_CHECKING:
     from closerthan.comparisons import Comparisons
     from closerthan.files.meaning.answers import Answers
+    from closerthan.files.meaning.reading import ColumnChoice
 
-READING = "Reading the file"
-FITTING = "The fit"
-RELIABILITY = "Reliability of the map"
-WRITING = "Output"
-RUNNING = "Running"
+_reading_option = functools.partial(typer.Option, rich_help_panel="Reading the file")
+_fitting_option = functools.partial(typer.Option, rich_help_panel="The fit")
+_reliability_option = functools.partial(typer.Option, rich_help_panel="Reliability of the map")
+_output_option = functools.partial(typer.Option, rich_help_panel="Output")
+_running_option = functools.partial(typer.Option, rich_help_panel="Running")
 SEED = 0  # a command is repeatable unless another seed is passed
 
 Group = Callable[..., Any]
 
-FigureFormat = Annotated[
-    str, typer.Option("--format", metavar="png|pdf|svg", rich_help_panel=WRITING, help="Format of the figures.")
-]
+AnswersFile = Annotated[Path, typer.Argument(metavar="FILE", help="The answers.", show_default=False)]
+MapFile = Annotated[Path, typer.Argument(metavar="MAP", help="A map, or the folder of a fit.", show_default=False)]
+Force = Annotated[bool, typer.Option("--force", help="Replace an existing file.")]
+FigureFormat = Annotated[str, _output_option("--format", metavar="png|pdf|svg", help="Format of the figures.")]
+
+
+def out_option(help: str) -> Any:
+    """Return the option for the file to write."""
+    return typer.Option("--out", "-o", metavar="FILE", help=help)
 
 
 def with_options(common: Sequence[str] = (), **groups: Group) -> Callable[[Callable[..., None]], Callable[..., None]]:
@@ -81,28 +88,15 @@ def _as_common(parameter: inspect.Parameter) -> inspect.Parameter:
 
 @dataclass(frozen=True)
 class Reading:
-    """How to read a file of answers; the fields are the arguments of :func:`closerthan.files.read_answers`."""
+    """How to read a file of answers.
 
-    kind: str | None = None
-    columns: Mapping[str, Any] | None = None
-    numbering: str | None = None
-    names: Sequence[str] | None = None
-    n_objects: int | None = None
-    ties: str = "error"
-    self_pairs: str = "error"
-    missing: str = "error"
-    where: Mapping[str | int, Any] | None = None
-    catch: str = "drop"
-    header: bool | None = None
-    delimiter: str | None = None
-    encoding: str | None = None
-    variable: str | None = None
+    Attributes
+    ----------
+    arguments
+        Arguments of :func:`closerthan.files.read_answers`, without those that are None.
+    """
 
-    @property
-    def arguments(self) -> dict[str, Any]:
-        """Arguments of :func:`closerthan.files.read_answers`, without those that are None."""
-        values = {field.name: getattr(self, field.name) for field in fields(self)}
-        return {name: value for name, value in values.items() if value is not None}
+    arguments: Mapping[str, Any]
 
     def read(self, path: Path, **defaults: Any) -> "Answers":
         """Read a file of answers; ``defaults`` are arguments that these options override."""
@@ -118,11 +112,15 @@ class Reading:
 
     def without_split(self) -> Self:
         """Return options that ignore a column of training and test answers, unless they specify one."""
-        return replace(self, columns={"split": None, **(self.columns or {})})
+        return self.with_arguments(columns={"split": None, **self.arguments.get("columns", {})})
 
     def only(self, column: str | int, value: str) -> Self:
         """Return options that read only the rows with this value in a column."""
-        return replace(self, where={**(self.where or {}), column: [value]})
+        return self.with_arguments(where={**self.arguments.get("where", {}), column: [value]})
+
+    def with_arguments(self, **arguments: Any) -> Self:
+        """Return options with some arguments added or changed."""
+        return replace(self, arguments={**self.arguments, **arguments})
 
 
 @dataclass(frozen=True)
@@ -131,101 +129,68 @@ class _ReadingOptions:
 
     kind: Annotated[
         str | None,
-        typer.Option(
+        _reading_option(
             metavar="KIND",
-            rich_help_panel=READING,
             help="The question: triplet, quadruplet, odd-one-out, most-central, rank, nearest. Detected by default.",
         ),
     ] = None
     column: Annotated[
         list[str] | None,
-        typer.Option(
+        _reading_option(
             metavar="ROLE=COLUMN",
-            rich_help_panel=READING,
             help="The role of a column, as in anchor=probe or near=1 (counted from 0); weight= for none. Repeatable.",
         ),
     ] = None
     numbering: Annotated[
-        str | None,
-        typer.Option(metavar="NUMBERING", rich_help_panel=READING, help="Objects are 0-based, 1-based or names."),
+        str | None, _reading_option(metavar="NUMBERING", help="Objects are 0-based, 1-based or names.")
     ] = None
     names: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE", rich_help_panel=READING, help="A text file with the names of the objects, one per line."
-        ),
+        Path | None, _reading_option(metavar="FILE", help="A text file with the names of the objects, one per line.")
     ] = None
     objects: Annotated[
-        int | None,
-        typer.Option(metavar="NUMBER", min=3, rich_help_panel=READING, help="Number of objects, if some never occur."),
+        int | None, _reading_option(metavar="NUMBER", min=3, help="Number of objects, if some never occur.")
     ] = None
-    ties: Annotated[str, typer.Option(metavar="error|drop", rich_help_panel=READING, help="How to treat ties.")] = (
+    ties: Annotated[str, _reading_option(metavar="error|drop", help="How to treat ties.")] = "error"
+    self_pairs: Annotated[
+        str, _reading_option(metavar="error|drop", help="How to treat answers that compare an object with itself.")
+    ] = "error"
+    missing: Annotated[str, _reading_option(metavar="error|drop", help="How to treat answers with an empty cell.")] = (
         "error"
     )
-    self_pairs: Annotated[
-        str,
-        typer.Option(
-            metavar="error|drop",
-            rich_help_panel=READING,
-            help="How to treat answers that compare an object with itself.",
-        ),
-    ] = "error"
-    missing: Annotated[
-        str,
-        typer.Option(metavar="error|drop", rich_help_panel=READING, help="How to treat answers with an empty cell."),
-    ] = "error"
     where: Annotated[
         list[str] | None,
-        typer.Option(
+        _reading_option(
             metavar="CONDITION",
-            rich_help_panel=READING,
             help="Read only some rows: 'block=1,2' (one of these), 'worker!=w7', 'rt<5000' (or <=, >, >=). Repeatable.",
         ),
     ] = None
     catch: Annotated[
-        str,
-        typer.Option(
-            metavar="drop|keep", rich_help_panel=READING, help="Drop or keep catch trials, if a column marks them."
-        ),
+        str, _reading_option(metavar="drop|keep", help="Drop or keep catch trials, if a column marks them.")
     ] = "drop"
     header: Annotated[
         bool | None,
-        typer.Option(
-            "--header/--no-header",
-            rich_help_panel=READING,
-            help="The first line is a header, or not; by default detected.",
-            show_default=False,
+        _reading_option(
+            "--header/--no-header", help="The first line is a header, or not; by default detected.", show_default=False
         ),
     ] = None
-    delimiter: Annotated[
-        str | None, typer.Option(metavar="TEXT", rich_help_panel=READING, help="Separator of the columns.")
-    ] = None
-    encoding: Annotated[
-        str | None,
-        typer.Option(metavar="NAME", rich_help_panel=READING, help="Encoding of a text file, as in latin-1."),
-    ] = None
+    delimiter: Annotated[str | None, _reading_option(metavar="TEXT", help="Separator of the columns.")] = None
+    encoding: Annotated[str | None, _reading_option(metavar="NAME", help="Encoding of a text file, as in latin-1.")] = (
+        None
+    )
     variable: Annotated[
-        str | None,
-        typer.Option(metavar="NAME", rich_help_panel=READING, help="The array of a .npz or .mat, the table of a .zip."),
+        str | None, _reading_option(metavar="NAME", help="The array of a .npz or .mat, the table of a .zip.")
     ] = None
 
     def parsed(self) -> Reading:
-        return Reading(
-            self.kind,
-            _columns(self.column or []),
-            self.numbering,
-            None if self.names is None else _lines(self.names),
-            self.objects,
-            self.ties,
-            self.self_pairs,
-            self.missing,
-            _where(self.where or []),
-            self.catch,
-            self.header,
-            None if self.delimiter is None else self.delimiter.replace("\\t", "\t"),
-            self.encoding,
-            self.variable,
-        )
+        values = {
+            **vars(self),
+            "column": _columns(self.column or []),
+            "names": None if self.names is None else _lines(self.names),
+            "where": _where(self.where or []),
+            "delimiter": None if self.delimiter is None else self.delimiter.replace("\\t", "\t"),
+        }
+        argument_of = {"column": "columns", "objects": "n_objects"}
+        return Reading({argument_of.get(name, name): value for name, value in values.items() if value is not None})
 
 
 def reading(**values: Any) -> Reading:
@@ -356,11 +321,10 @@ def fitting_options(*, omit: str = "", by_default: str = "", dims_may_be_auto: b
 
 
 AUTO = "auto"
-_AUTO_DIMS = typer.Option(
+_AUTO_DIMS = _fitting_option(
     "--dims",
     "-d",
     metavar="NUMBER|auto",
-    rich_help_panel=FITTING,
     help="Dimensions of the map; auto: as many as the answers support, by the rule of closerthan dims.",
 )
 
@@ -387,17 +351,16 @@ def _parameter(name: str) -> str:
 
 def _fitting_parameters() -> Iterator[inspect.Parameter]:
     """Yield the options of a fit, and one that does not change the map."""
-    panel: dict[str, Any] = {"rich_help_panel": FITTING}
     for field in fields(Settings):
         option = Settings.option(field.name)
         default = field.default
         kind: Any = option.kind if default is not None else option.kind | None
-        about = typer.Option(*option.names, metavar=option.metavar, min=option.least, help=option.help, **panel)
+        about = _fitting_option(*option.names, metavar=option.metavar, min=option.least, help=option.help)
         text = str(default) if option.parse is not None and default is not None else default
         yield inspect.Parameter(
             _parameter(field.name), inspect.Parameter.KEYWORD_ONLY, default=text, annotation=Annotated[kind, about]
         )
-    threads = typer.Option(metavar="NUMBER", min=1, help="Number of threads; by default one per core.", **panel)
+    threads = _fitting_option(metavar="NUMBER", min=1, help="Number of threads; by default one per core.")
     yield inspect.Parameter(
         "threads", inspect.Parameter.KEYWORD_ONLY, default=None, annotation=Annotated[int | None, threads]
     )
@@ -412,8 +375,7 @@ class Judging:
 
     held_out: Annotated[
         float,
-        typer.Option(
-            rich_help_panel=RELIABILITY,
+        _reliability_option(
             metavar="FRACTION",
             min=0,
             max=0.5,
@@ -422,11 +384,7 @@ class Judging:
     ] = 0.1
     test: Annotated[
         Path | None,
-        typer.Option(
-            rich_help_panel=RELIABILITY,
-            metavar="FILE",
-            help="Answers to measure the held-out error on, instead of a second fit.",
-        ),
+        _reliability_option(metavar="FILE", help="Answers to measure the held-out error on, instead of a second fit."),
     ] = None
     replicates: Annotated[
         int,
@@ -438,8 +396,7 @@ class Judging:
     ] = 0
     people: Annotated[
         str | None,
-        typer.Option(
-            rich_help_panel=RELIABILITY,
+        _reliability_option(
             metavar="weigh|skip",
             help="weigh: answers of people who look careless count less; skip: do not assess people with replicates.",
         ),
@@ -453,9 +410,8 @@ class Judging:
     ] = None
     enough: Annotated[
         bool,
-        typer.Option(
+        _reliability_option(
             "--enough/--no-enough",
-            rich_help_panel=RELIABILITY,
             help="With replicates: also measure what more answers would gain, if that takes less than a minute.",
         ),
     ] = True
@@ -486,29 +442,21 @@ class Writing:
     force: Annotated[bool, typer.Option("--force", help="Replace an existing result.")] = False
     map_format: Annotated[
         str,
-        typer.Option(
-            rich_help_panel=WRITING,
+        _output_option(
             metavar="csv|parquet|npz|spreadsheet",
             help="The map's format; spreadsheet: csv in which no name can be mistaken for a formula.",
         ),
     ] = "csv"
     figure_format: FigureFormat = "png"
-    title: Annotated[
-        str | None, typer.Option(rich_help_panel=WRITING, metavar="TEXT", help="Title of the figure and the report.")
-    ] = None
+    title: Annotated[str | None, _output_option(metavar="TEXT", help="Title of the figure and the report.")] = None
     labels: Annotated[
         Path | None,
         typer.Option(metavar="FILE", help="A CSV file to colour by: names, and one or more columns of labels."),
     ] = None
     thumbnails: Annotated[
-        Path | None,
-        typer.Option(
-            rich_help_panel=WRITING, metavar="FOLDER", help="A folder with images that are named like the objects."
-        ),
+        Path | None, _output_option(metavar="FOLDER", help="A folder with images that are named like the objects.")
     ] = None
-    report: Annotated[
-        bool, typer.Option("--report/--no-report", rich_help_panel=WRITING, help="Write report.html, or not.")
-    ] = True
+    report: Annotated[bool, _output_option("--report/--no-report", help="Write report.html, or not.")] = True
 
     def __post_init__(self) -> None:
         from closerthan.cli.output import check_figure_format
@@ -524,22 +472,16 @@ class Running:
 
     checkpoint: Annotated[
         Path | None,
-        typer.Option(
-            rich_help_panel=RUNNING,
+        _running_option(
             metavar="FILE",
             help="Save the state of the fit here every few seconds, so that a killed fit can be resumed.",
         ),
     ] = None
-    resume: Annotated[
-        bool, typer.Option("--resume", rich_help_panel=RUNNING, help="Resume from the checkpoint, if it exists.")
-    ] = False
+    resume: Annotated[bool, _running_option("--resume", help="Resume from the checkpoint, if it exists.")] = False
     progress: Annotated[
         bool | None,
-        typer.Option(
-            "--progress/--no-progress",
-            rich_help_panel=RUNNING,
-            help="Show progress bars; by default on a terminal only.",
-            show_default=False,
+        _running_option(
+            "--progress/--no-progress", help="Show progress bars; by default on a terminal only.", show_default=False
         ),
     ] = None
 
@@ -553,18 +495,14 @@ class Running:
         return sys.stderr.isatty() if self.progress is None else self.progress
 
 
-def _columns(pairs: list[str]) -> dict[str, Any] | None:
-    if not pairs:
-        return None
-    columns: dict[str, Any] = {}
+def _columns(pairs: list[str]) -> "dict[str, ColumnChoice] | None":
+    by_role: dict[str, list[Any]] = {}
     for pair in pairs:
         role, sign, name = pair.partition("=")
         if not sign or not role:
             raise ParameterError("column", pair, "expected ROLE=COLUMN, as in anchor=probe")
-        column: Any = int(name) if name.isdecimal() else name or None
-        before = columns.get(role)
-        columns[role] = column if role not in columns else [*(before if isinstance(before, list) else [before]), column]
-    return columns
+        by_role.setdefault(role, []).append(int(name) if name.isdecimal() else name or None)
+    return {role: names if len(names) > 1 else names[0] for role, names in by_role.items()} or None
 
 
 def _where(conditions: list[str]) -> dict[str | int, Any] | None:

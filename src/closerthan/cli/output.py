@@ -434,8 +434,8 @@ def _write_report(path: Path, fitted: Fitted) -> None:
     from closerthan.report import write_report
 
     write_report(
-        fitted.result,
         fitted.comparisons,
+        fitted.result,
         path,
         test=fitted.origin.test,
         labels=fitted.origin.labels,

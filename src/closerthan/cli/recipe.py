@@ -84,7 +84,7 @@ def _sources(
     from closerthan.files.meaning.matching import about
     from closerthan.report.repeat import Code, Source
 
-    options = reading.arguments
+    options = dict(reading.arguments)
     if "names" in options:  # the code reads the file of names, since there may be many names
         lines = f'pathlib.Path({str(context.params["names"])!r}).read_text(encoding="utf-8-sig").splitlines()'
         options["names"] = Code(f"[name for name in {lines} if name]")

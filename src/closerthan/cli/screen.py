@@ -1,14 +1,14 @@
 """Printing: tables, facts and summaries, with arguments written as options (``ties="drop"`` as ``--ties drop``)."""
 
-import re
 import shutil
 import textwrap
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
 
+from closerthan.messages import Message, Notation, Suggested
 from closerthan.settings import Settings
 
 if TYPE_CHECKING:
@@ -32,11 +32,6 @@ OPTIONS = {
 }
 """Arguments whose option has another name, apart from settings; the option of any other argument has the same name."""
 
-_ARGUMENTS = (
-    "kind|numbering|names|n_objects|ties|self_pairs|missing|catch|delimiter|encoding|variable|checkpoint|validation|"
-    "by|loss|most"
-)
-
 
 def option(argument: str) -> str:
     """Return the option for an argument of the library.
@@ -51,40 +46,32 @@ def option(argument: str) -> str:
     return OPTIONS.get(argument, f"--{argument.replace('_', '-')}")
 
 
-def as_options(message: str) -> str:
-    """Return a message in which suggested arguments are written as options.
-
-    An error about a parameter is a :class:`closerthan.checks.ParameterError` and needs no translation. This function
-    is for arguments that other messages suggest.
+def as_option(argument: str, value: Suggested = None) -> str:
+    """Return a suggested argument as on the command line.
 
     Examples
     --------
-    >>> as_options('correct the file or pass self_pairs="drop"')
-    'correct the file or pass --self-pairs drop'
-    >>> as_options('say what they are, such as columns={"anchor": 0, "near": 1}')
-    'say what they are, such as --column anchor=0 --column near=1'
-    >>> as_options('pass columns={"block": None} to hold out single answers')
-    'pass --column block= to hold out single answers'
+    >>> as_option("self_pairs", "drop"), as_option("names", ...), as_option("header", (True, False))
+    ('--self-pairs drop', '--names', '--header or --no-header')
+    >>> as_option("columns", {"anchor": 0, "near": ..., "block": None})
+    '--column anchor=0 --column near=NAME --column block='
     """
-    message = message.replace("header=True or header=False", "--header or --no-header")
-    message = re.sub(r"columns=\{(.*?)\}", _columns, message)
-    message = re.sub(
-        rf"\b({_ARGUMENTS})=(\"[^\"]*\"|'[^']*'|\w+)",
-        lambda match: f"{option(match[1])} {match[2].strip(chr(34))}",
-        message,
-    )
-    return re.sub(rf"\b({_ARGUMENTS})=(?=\s)", lambda match: option(match[1]), message)
+    name = option(argument)
+    if isinstance(value, tuple):
+        return " or ".join(as_option(argument, one) for one in value)
+    if isinstance(value, Mapping):
+        columns = {
+            role: "NAME" if column is ... else "" if column is None else column for role, column in value.items()
+        }
+        return " ".join(f"{name} {role}={column}" for role, column in columns.items())
+    if value is False:
+        return f"--no-{name.removeprefix('--')}"
+    return name if value is None or value is ... or value is True else f"{name} {value}"
 
 
-def _columns(match: re.Match[str]) -> str:
-    pairs = [pair.split(":") for pair in match[1].split(",") if ":" in pair]
-    return " ".join(
-        f"--column {role.strip().strip(chr(34) + chr(39))}={_column_name(column.strip())}" for role, column in pairs
-    )
-
-
-def _column_name(column: str) -> str:
-    return {"...": "NAME", "None": ""}.get(column, column)
+def in_terms_of_options(message: str, notation: Notation = as_option) -> str:
+    """Return a message as text, with suggested arguments written as options."""
+    return message.in_terms_of(notation) if isinstance(message, Message) else message
 
 
 def print_facts(facts: Iterable[Any]) -> None:
@@ -105,8 +92,8 @@ def print_facts(facts: Iterable[Any]) -> None:
 
 def print_summary(summary: Any, *, err: bool = True) -> None:
     """Print the summary of a file, by default to standard error."""
-    for line in str(summary).split("\n"):
-        print_wrapped(as_options(line) if line.startswith("note ") else line, err=err)
+    for line in summary.lines():
+        print_wrapped(in_terms_of_options(line), err=err)
     if err:
         typer.echo("", err=True)
 
@@ -149,6 +136,25 @@ def print_files(files: "Sequence[tuple[Path, str]]") -> None:
     width = max(len(readable(path)) for path, _ in files)
     for path, what in files:
         typer.echo(f"{readable(path):<{width}}  {what}")
+
+
+def print_sentences(sentences: Iterable[str]) -> None:
+    """Print sentences as a list, with suggested arguments written as options."""
+    for sentence in sentences:
+        print_wrapped(f"- {in_terms_of_options(sentence)}", indent=2)
+
+
+def end_with_folder(
+    folder: Path, contents: Mapping[str, str], stopped_by: str, remark: str = "the results so far were written"
+) -> None:
+    """List the files that a command wrote; after Ctrl-C, print a remark and end with the exit code for it."""
+    from closerthan.cli.group import INTERRUPTED
+    from closerthan.cli.output import files_in
+
+    print_files(files_in(folder, contents))
+    if stopped_by == "interrupted":
+        typer.echo(f"interrupted: {remark}", err=True)
+        raise typer.Exit(INTERRUPTED)
 
 
 def end_with_files(written: "Written", *, interrupted: bool, checkpoint: Path | None) -> None:

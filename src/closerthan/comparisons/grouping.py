@@ -33,15 +33,12 @@ def check_by(by: str, people: Any, blocks: Any = ()) -> None:
             "by", by, 'it can be "auto", "answers", "blocks" or "people" (or "comparisons": single rows)'
         )
     if by == "people" and people is None:
-        raise ValueError(
-            'by is "people", but nothing says who gave the answers; pass people= with the comparisons or, '
-            'for a file, name the column: columns={"participant": ...}'
-        )
+        way_out = "pass people= with the comparisons or, for a file, name the column: {columns}"
+        columns = {"participant": ...}
+        raise ParameterError("by", by, "nothing says who gave the answers", way_out, columns=columns)
     if by == "blocks" and blocks is None:
-        raise ValueError(
-            'by is "blocks", but the answers have no blocks; pass blocks= with the comparisons or, '
-            'for a file, name the column: columns={"block": ...}'
-        )
+        way_out = "pass blocks= with the comparisons or, for a file, name the column: {columns}"
+        raise ParameterError("by", by, "the answers have no blocks", way_out, columns={"block": ...})
 
 
 def split_unit(by: str, blocks: Any) -> str:

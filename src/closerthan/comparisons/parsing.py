@@ -15,6 +15,7 @@ from closerthan.comparisons.labels import number_by_appearance, sources_of_rows,
 from closerthan.comparisons.on_disk import large_file, survey_rows, weight_summary
 from closerthan.comparisons.rows import pairs_of, reversed_rows, same_pair, self_pair
 from closerthan.comparisons.trials import Trials
+from closerthan.messages import value_error
 from closerthan.wording import listed
 
 CHUNK = 1 << 20  # rows checked at a time, so that checking 10^8 rows needs no second copy of them
@@ -100,9 +101,10 @@ def _rows_to_keep(
     keep = np.ones(len(rows), dtype=bool) if "drop" in (ties, self_pairs) else None
     if signs is not None and (signs == 0).any():
         if ties == "error":
-            raise ValueError(
-                f'row {np.argmax(signs == 0)}: y is 0, a tie; remove the row or pass ties="drop" '
-                '(if 0 means "reversed", pass booleans)'
+            raise value_error(
+                f"row {np.argmax(signs == 0)}: y is 0, a tie",
+                'remove the row or pass {ties} (if 0 means "reversed", pass booleans)',
+                ties="drop",
             )
         assert keep is not None
         keep &= signs != 0
@@ -111,9 +113,10 @@ def _rows_to_keep(
     if row is not None:
         if self_pairs == "error":
             repeated = next(int(a) for a, b in pairs_of(cells) if a == b)
-            raise ValueError(
-                f"row {row}: object {name_in_message(repeated, names)} is compared with itself; "
-                'drop the row or pass self_pairs="drop"'
+            raise value_error(
+                f"row {row}: object {name_in_message(repeated, names)} is compared with itself",
+                "drop the row or pass {self_pairs}",
+                self_pairs="drop",
             )
         assert keep is not None
         is_self_pair = self_pair(rows)
@@ -251,9 +254,11 @@ def count_objects(rows: NDArray[np.int32], n_objects: int | None, names: Sequenc
     largest = int(rows.max()) if survey is None else survey.largest
     if n_objects is None and names is None and largest >= most_objects(rows.size):
         row, _ = first_where(rows, lambda part: (part == largest).any(axis=1))
-        raise ValueError(
-            f"row {row}: object {largest} would make a map of {largest + 1:,} objects, of which {rows.size:,} at most "
-            f"occur; if such numbers are names, pass them as text; otherwise pass n_objects={largest + 1}"
+        raise value_error(
+            f"row {row}: object {largest} would make a map of {largest + 1:,} objects, of which {rows.size:,} at "
+            "most occur",
+            "if such numbers are names, pass them as text; otherwise pass {n_objects}",
+            n_objects=largest + 1,
         )
     if n_objects is not None:
         n_objects = whole("n_objects", n_objects)

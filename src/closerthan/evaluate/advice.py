@@ -12,6 +12,7 @@ from closerthan.evaluate.facts import check_about
 from closerthan.evaluate.held_out import HeldOutError
 from closerthan.evaluate.missing_dimension import missing_dimension
 from closerthan.fit.stopping import Limits, converged
+from closerthan.messages import as_argument
 from closerthan.metrics import effective_number, error_interval
 from closerthan.result import Result
 from closerthan.settings import Settings
@@ -50,19 +51,19 @@ class Advice(NamedTuple):
         return self.text.format_map({**shows, **{name: setting(name, value) for name, value in self.tries.items()}})
 
     def __str__(self) -> str:
-        return self.in_terms_of(_argument, IN_PYTHON)
+        return self.in_terms_of(as_argument, IN_PYTHON)
 
 
 @checked
-def advice(result: Result, answers: Comparisons | ArrayLike, held_out: HeldOutError | None = None) -> list[str]:
+def advice(answers: Comparisons | ArrayLike, result: Result, held_out: HeldOutError | None = None) -> list[str]:
     """Suggest what to try next, the most important first; the list is empty for a good fit.
 
     Parameters
     ----------
-    result
-        A result of :func:`closerthan.embed`.
     answers
         The answers that were fitted.
+    result
+        A result of :func:`closerthan.embed`.
     held_out
         A result of :func:`closerthan.held_out_error`; without it, the training error is used.
 
@@ -70,9 +71,9 @@ def advice(result: Result, answers: Comparisons | ArrayLike, held_out: HeldOutEr
     --------
     >>> import closerthan as ct
     >>> answers = ct.datasets.eurodist().comparisons()
-    >>> ct.advice(ct.embed(answers, seed=0), answers)
+    >>> ct.advice(answers, ct.embed(answers, seed=0))
     []
-    >>> ct.advice(ct.embed(answers, loss="ste", seed=0, epochs=1, tolerance=None), answers)[0]
+    >>> ct.advice(answers, ct.embed(answers, loss="ste", seed=0, epochs=1, tolerance=None))[0]
     'the maximum number of epochs was reached: try epochs=100'
     """
     return [str(item) for item in suggestions(result, Comparisons.of(answers), held_out)]
@@ -165,7 +166,3 @@ def _different_starts(result: Result) -> list[Advice]:
     if len(result.starts) < MORE_STARTS:
         return [Advice(f"{text} or more starts ({{n_starts}})", {"n_dims": None, "n_starts": MORE_STARTS})]
     return [Advice(text, {"n_dims": None})]
-
-
-def _argument(name: str, value: Any) -> str:
-    return name if value is None else f"{name}={value!r}"

@@ -13,6 +13,7 @@ from closerthan.checks import checked, whole
 from closerthan.comparisons import Comparisons
 from closerthan.comparisons.grouping import AUTO
 from closerthan.fit.plan import FitPlan
+from closerthan.messages import value_error
 from closerthan.metrics import Interval, margins, ratio_variance
 from closerthan.result import Result
 from closerthan.settings import FitOptions, Settings, TimeOverError, lists_options
@@ -215,10 +216,11 @@ def number_of_folds(comparisons: Comparisons, by: str, usual: int = FOLDS) -> in
     """
     n_groups = int(comparisons.groups(by).max()) + 1
     if n_groups < 2:
-        what, remedy = "answers are about the same objects", ""
-        if by in ("people", "blocks"):
-            what, remedy = f"answers are from one {'person' if by == 'people' else 'block'}", '; pass by="answers"'
-        raise ValueError(f"all {what}, so none can be held out{remedy}")
+        unit = {"people": "person", "blocks": "block"}.get(by)
+        if unit is None:
+            raise ValueError("all answers are about the same objects, so none can be held out")
+        problem = f"all answers are from one {unit}, so none can be held out"
+        raise value_error(problem, "pass {by}", by="answers")
     return min(usual, n_groups)
 
 

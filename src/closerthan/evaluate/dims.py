@@ -27,6 +27,7 @@ from closerthan.evaluate.cross_validation import (
 )
 from closerthan.fit.plan import FitPlan
 from closerthan.fit.progress import trials_bar
+from closerthan.messages import Message
 from closerthan.saving import whole_csv
 from closerthan.settings import ENDED, FitOptions, Settings, TimeOverError, ended_by, lists_options
 from closerthan.wording import counted, html_table, percent, percentage_points
@@ -132,7 +133,8 @@ class DimsChoice:
         if self.loss_is_chosen:
             lines.append(f"all fits have the loss {self.loss}, chosen once on all answers")
         if not self.stopped_by and self.chosen + AHEAD > self.most:
-            lines.append(f"no more than {counted(self.most, 'dimension')} were tried; try most={2 * self.most}")
+            problem = f"no more than {counted(self.most, 'dimension')} were tried"
+            lines.append(Message(problem, "try {most}", most=2 * self.most))
         if self.stopped_by:
             lines.append(
                 f"{ENDED[self.stopped_by]} after {counted(max(self.scores), 'dimension')}: more may predict better"

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.model_selection import BaseCrossValidator
 
+from closerthan.checks import ParameterError
 from closerthan.comparisons import Comparisons
 from closerthan.comparisons.grouping import AUTO, check_by, split_unit
 from closerthan.comparisons.grouping import groups as groups_of
@@ -69,9 +70,9 @@ class AnswerKFold(BaseCrossValidator):  # type: ignore[misc]
                 raise ValueError(f"there are {len(labels)} groups, but {len(rows)} comparisons; one per row is needed")
             columns[by] = labels
         if by == "people" and columns.get("people") is None:
-            raise ValueError('by is "people", but the answers do not say who gave them; pass groups=')
+            raise ParameterError("by", by, "the answers do not say who gave them; pass groups=")
         if by == "blocks" and columns.get("blocks") is None:
-            raise ValueError('by is "blocks", but the answers have no blocks; pass groups=')
+            raise ParameterError("by", by, "the answers have no blocks; pass groups=")
         answers, people, blocks = (columns.get(unit) for unit in ("answers", "people", "blocks"))
         part = fold_of(groups_of(rows, n_objects, answers, people, by, blocks), self.n_splits, self.random_state, by)
         for number in range(self.n_splits):

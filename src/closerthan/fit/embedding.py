@@ -18,6 +18,7 @@ from closerthan.fit.fixed_loss import Inputs, Run, first_map, fit
 from closerthan.fit.loss_check import warn_of_slopes
 from closerthan.fit.loss_race import choose_and_fit
 from closerthan.losses import Loss
+from closerthan.messages import value_error
 from closerthan.objective.devices import device_named
 from closerthan.result import Result
 from closerthan.settings import GIVEN, FitOptions, Settings, lists_options
@@ -157,7 +158,7 @@ def embed(
             "n_starts", settings.n_starts, "a given start is not random", "leave {n_starts} or {start} out"
         )
     if resume and checkpoint is None:
-        raise ValueError("there is no checkpoint to resume from; pass checkpoint=FILE")
+        raise value_error("there is no checkpoint to resume from", "pass {checkpoint}, a file", checkpoint=...)
     if checkpoint is not None and not isinstance(seed, Integral):
         raise ParameterError("seed", seed, "a fit with a checkpoint needs a whole number, to be repeatable")
     if device.processes.n > 1 and not isinstance(seed, Integral):

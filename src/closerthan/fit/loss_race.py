@@ -40,7 +40,8 @@ from closerthan.fit.fixed_loss import Inputs, Run, fit, identity, shape_distance
 from closerthan.fit.parallel import run_together, threads_for
 from closerthan.fit.progress import compile_notice, trials_bar
 from closerthan.losses import Loss, Penalized, loss_named
-from closerthan.metrics import margins, ratio_variance
+from closerthan.messages import Message
+from closerthan.metrics import kish_number, margins, proportion_standard_error, ratio_variance
 from closerthan.objective.processes import SingleProcess
 from closerthan.objective.protocol import require
 from closerthan.result import Candidate, Result, Start
@@ -48,19 +49,22 @@ from closerthan.settings import Settings
 from closerthan.solvers import LBFGS, Polyak, Solver
 from closerthan.solvers.polyak import MOST_FINISHED
 
-LOSS_GRID = ("tste-1", "tste-2", "tste-4", "tste-8", "ste")  # ste is the limit of infinitely many degrees of freedom
-PENALTY_GRID = (0.001, 0.01, 0.1, 1.0)
-FIRST = (("tste-2", 0.1), ("ste", 0.1))  # the search begins at the better of these two
+# In the order of how strongly answers that contradict the map pull at it; ste is t-STE with infinitely many degrees of
+# freedom.
+LOSS_GRID = ("ckl", "tste-1", "tste-2", "tste-4", "tste-8", "ste", "gnmds", "soe")
+PENALTY_GRID = (0.0001, 0.001, 0.01, 0.1, 1.0)
+FIRST = (("tste-2", 0.1), ("ste", 0.1), ("gnmds", 0.1), ("soe", 0.1))  # the search begins at the best of these
 COMMON = ("tste-2", 0.1)  # the candidate whose map all others start from
 KEPT = (5, 3)  # candidates that remain after the first and after the second round
+CLEARLY = 1.0  # standard errors by which a candidate must be behind to drop out; all are judged by the same answers
 ROUNDS = 1 + len(KEPT)
 EPOCHS = 3  # of the fit that all candidates start from, and of each short fit of the winner
 PER_COORDINATE = 5  # comparisons; with fewer, these fits run for more epochs, since each epoch has fewer steps
 CANDIDATE_ITERATIONS = 8  # of L-BFGS for each candidate, from the common map
-CANDIDATE_EPOCHS = 2  # of Polyak steps instead, from MOST_DESCENDED comparisons on, where full gradients take longer
+CANDIDATE_EPOCHS = 2  # of Polyak steps instead, of one pass each, from MOST_DESCENDED comparisons on
 MOST_DESCENDED = 20_000
 FITTED = 12_000  # comparisons to fit in each round; more would not change the choice
-ENOUGH = 10  # comparisons per coordinate to fit, if that is more
+ENOUGH = 20  # comparisons per coordinate to fit, if that is more
 HELD_OUT = 0.25  # fraction of the answers in each round; with 0.1, chance matters more
 MOST_HELD_OUT = 20_000  # comparisons; more would not improve the choice
 WITHOUT_RACE = "ste"  # the loss if nothing can be held out
@@ -170,11 +174,11 @@ def choose_and_fit(inputs: Inputs, settings: Settings, run: Run) -> Result:
         except _OneGroupError:
             unit = inputs.answers.split_unit(settings.by)
             if unit in ("people", "blocks"):
-                warnings.warn(
+                problem = (
                     f"all answers are from one {'person' if unit == 'people' else 'block'}, so none can be held out: "
-                    f'the loss is "{WITHOUT_RACE}", without a race; pass by="answers" to hold out answers',
-                    stacklevel=3,
+                    f'the loss is "{WITHOUT_RACE}", without a race'
                 )
+                warnings.warn(Message(problem, "pass {by} to hold out answers", by="answers"), stacklevel=3)
             loss = WITHOUT_RACE if settings.is_auto else settings.loss
             return fit(inputs, settings.replace(loss=loss, penalty=settings.penalty_strength), run)
     winner, best = choice.candidates[0], choice.best_start
@@ -266,7 +270,8 @@ def _choose(inputs: Inputs, settings: Settings, run: Run) -> tuple[Choice, list[
 
         setup = RaceSetup(
             functools.partial(short_fit, solver=racer),
-            functools.partial(short_fit, solver=LBFGS()),
+            functools.partial(short_fit, solver=LBFGS(), length=CANDIDATE_ITERATIONS),
+            functools.partial(short_fit, solver=dataclasses.replace(racer, passes=1), length=CANDIDATE_EPOCHS),
             grid,
             run.device.threads,
             began + (run.deadline - began) / 2,
@@ -322,11 +327,13 @@ def short_length(n_comparisons: int, n_coordinates: int) -> int:
 class RaceSetup:
     """How a race is run: how to fit, the candidates, the number of threads, and the deadline.
 
-    The two functions that fit are called as ``fit(train, cell, cancelled, seconds, start, seed=, length=)``.
+    ``from_scratch``, ``refine`` and ``refine_many`` (comparisons) fit a candidate. They are called as ``fit(train, cell,
+    cancelled, seconds, start, seed=)``; ``from_scratch`` also gets the number of epochs as ``length=``.
     """
 
-    polyak: Callable[..., Result]
-    lbfgs: Callable[..., Result]
+    from_scratch: Callable[..., Result]
+    refine: Callable[..., Result]
+    refine_many: Callable[..., Result]
     grid: Grid
     n_threads: int
     until: float = math.inf
@@ -362,12 +369,19 @@ class Race:
             self.rounds.append(Round.of(wrong, group, held_out.weights))
             if number == len(KEPT) or time.perf_counter() >= self._setup.until:
                 break
-            alive = sorted(wrong, key=self._error)[: KEPT[number]]
+            alive = self._promising(wrong)[: KEPT[number]]
             if len(alive) == 1:
                 break
         # Candidates that dropped out were evaluated on fewer answers; they are ranked behind the others.
         ranked = sorted(self._train_errors, key=lambda cell: (-self._n_rounds(cell), self._error(cell)))
         return tuple(self._candidate(cell, ranked[0]) for cell in ranked)
+
+    def _promising(self, cells: Iterable[Cell]) -> list[Cell]:
+        """Return the candidates that are not clearly worse than the best one, which comes first."""
+        best, *others = sorted(cells, key=self._error)
+        judged = sum(kish_number(one.total) for one in self.rounds)
+        threshold = self._error(best) + CLEARLY * proportion_standard_error(self._error(best), judged)
+        return [best, *(cell for cell in others if self._error(cell) <= threshold)]
 
     def _n_rounds(self, cell: Cell) -> int:
         return sum(cell in one.wrong for one in self.rounds)
@@ -419,7 +433,14 @@ class _RoundInProgress:
         cell, cancelled = self._setup.grid.nearest(COMMON), CancelFlag(self._setup.pressed)
         length = short_length(len(self._train), self._n_coordinates)
         fit_it = functools.partial(
-            self._setup.polyak, self._train, cell, cancelled, self._seconds(1), start, seed=self._seed, length=length
+            self._setup.from_scratch,
+            self._train,
+            cell,
+            cancelled,
+            self._seconds(1),
+            start,
+            seed=self._seed,
+            length=length,
         )
         (result,) = self._together([fit_it], cancelled)
         self._map = result.embedding
@@ -429,14 +450,12 @@ class _RoundInProgress:
         cells = list(cells)
         new = [cell for cell in cells if cell not in self.judged]
         n_train = len(self._train)
-        polyak = (self._setup.polyak, CANDIDATE_EPOCHS)
-        fit_it, length = (self._setup.lbfgs, CANDIDATE_ITERATIONS) if n_train < MOST_DESCENDED else polyak
+        fit_it = self._setup.refine if n_train < MOST_DESCENDED else self._setup.refine_many
         cancelled = CancelFlag(self._setup.pressed)
         # All candidates get the same time, so that none has fewer epochs than the others.
         seconds = self._seconds(math.ceil(len(new) / threads_for(n_train, self._setup.n_threads)))
         jobs = [
-            functools.partial(fit_it, self._train, cell, cancelled, seconds, self._map, seed=self._seed, length=length)
-            for cell in new
+            functools.partial(fit_it, self._train, cell, cancelled, seconds, self._map, seed=self._seed) for cell in new
         ]
         for cell, result in zip(new, self._together(jobs, cancelled), strict=True):
             wrong = ~(margins(self._held_out, result.embedding) > 0)

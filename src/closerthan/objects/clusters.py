@@ -192,8 +192,9 @@ class Clustering:
 
 
 class ClusterOptions(FitOptions, total=False):
-    """Keyword arguments of :func:`cluster`: those of every fit, and the largest number of groups to try."""
+    """Keyword arguments of :func:`cluster`: those of every fit, other maps, and the largest number of groups to try."""
 
+    maps: Iterable[ArrayLike] | None
     most: int
 
 
@@ -205,7 +206,6 @@ def cluster(
     n_dims: int | None = None,
     *,
     method: str | None = None,
-    maps: Iterable[ArrayLike] | None = None,
     settings: Settings | None = None,
     result: Result | None = None,
     **options: Unpack[ClusterOptions],
@@ -224,16 +224,18 @@ def cluster(
         For answers: "average" (the default), average linkage of :func:`~closerthan.objects.answer_similarities`;
         "spectral", spectral clustering of the same similarities; "comparisons", comparison-based average linkage
         (Ghoshdastidar et al. 2019). For a map: "ward" (the default), "average" or "spectral", by its distances.
-    maps
-        Other maps of the same objects, such as replicates, on which it is counted how often two objects share a group.
-        Only for a fit.
     n_dims, settings
         As in :func:`closerthan.embed`, for the maps that are fitted to find the number of groups.
     result
         A fit to the same answers, on whose map the number of groups is found.
+    maps
+        Other maps of the same objects, such as replicates, on which it is counted how often two objects share a group.
+        Only for a fit.
+    most
+        The largest number of groups to try, 8 by default.
     options
-        Those of :func:`closerthan.embed`, where the default loss is "ste", and ``most``, the largest number of groups
-        to try, 8 by default. The seed also determines the maps without gaps and the start of "spectral".
+        Those of :func:`closerthan.embed`, where the default loss is "ste". The seed also determines the maps without
+        gaps and the start of "spectral".
 
     Examples
     --------
@@ -248,7 +250,7 @@ def cluster(
     """
     if method not in (None, *METHODS):
         raise ParameterError("method", method, f"it can be {', '.join(METHODS)}")
-    most = whole("most", options.pop("most", MOST), least=2)
+    most, maps = whole("most", options.pop("most", MOST), least=2), options.pop("maps", None)
     base = Settings(loss=LOSS) if settings is None and result is None else settings
     if isinstance(answers, Result):
         seed = Settings.of(base, None, options).seed

@@ -20,6 +20,7 @@ from closerthan.checks import checked
 from closerthan.comparisons import Comparisons
 from closerthan.geometry import matrix_of
 from closerthan.losses import Loss, loss_named
+from closerthan.messages import value_error
 from closerthan.metrics import object_errors
 from closerthan.objective.cpu.objective import CPU
 from closerthan.objects.from_features import FeatureRegression
@@ -321,8 +322,8 @@ def _loss_of(loss: str | Loss | None, own: Any) -> Loss:
     if loss is not None and loss != "auto":
         return loss_named(loss)
     if isinstance(own, UserDefined):
-        raise ValueError(f"the map was fitted with a loss of your own, {own.name}; pass it as loss=")
-    raise ValueError('the loss of the map is not known; pass it, as in loss="ste"')
+        raise value_error(f"the map was fitted with a loss of your own, {own.name}", "pass it as {loss}", loss=...)
+    raise value_error("the loss of the map is not known", "pass it, as in {loss}", loss="ste")
 
 
 def _features_of(

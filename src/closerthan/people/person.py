@@ -7,6 +7,7 @@ import numpy as np
 
 from closerthan.arrays import Array
 from closerthan.comparisons import Comparisons
+from closerthan.messages import value_error
 from closerthan.metrics import error_interval
 from closerthan.wording import percent, percentage_points
 
@@ -228,9 +229,10 @@ class Person(NamedTuple):
 def check_people(answers: Comparisons, purpose: str) -> None:
     """Raise an error that names the purpose unless the answers are from at least two known people."""
     if answers.people is None:
-        raise ValueError(
-            f"{purpose} needs at least two people, but nothing says who gave the answers; pass people= or, for "
-            'a file, name its column: columns={"participant": ...}'
+        raise value_error(
+            f"{purpose} needs at least two people, but nothing says who gave the answers",
+            "pass people= or, for a file, name its column: {columns}",
+            columns={"participant": ...},
         )
     if (answers.n_people or 0) < 2:
         raise ValueError(f"all answers are from one person; {purpose} needs at least two")

@@ -245,18 +245,23 @@ class PeopleAssessment:
         return pandas.DataFrame([person.to_row() for person in self.people]).set_index("name")
 
 
+class AssessmentOptions(FitOptions, total=False):
+    """Keyword arguments of :func:`assess_people`: those of every fit, and the numbers of folds and rounds."""
+
+    n_folds: int
+    rounds: int
+
+
 @checked
-@lists_options(FitOptions)
+@lists_options(AssessmentOptions)
 def assess_people(
     answers: Comparisons,
     n_dims: int | None = None,
     *,
     checks: Mapping[str, tuple[int, int]] | None = None,
-    n_folds: int = FOLDS,
-    rounds: int = ROUNDS,
     settings: Settings | None = None,
     result: Result | None = None,
-    **options: Unpack[FitOptions],
+    **options: Unpack[AssessmentOptions],
 ) -> PeopleAssessment:
     """Assess people by their answers: estimate how often each person guesses, and a weight for each answer.
 
@@ -273,12 +278,12 @@ def assess_people(
     checks
         For people by name: the numbers of check questions (whose answer is obvious) asked and passed, as in
         ``ct.files.read_answers(FILE).checks``.
-    n_folds
-        Number of folds of people; each person is judged by the map of the other folds.
-    rounds
-        The largest number of rounds of fits and weights.
     result
         A fit to the same answers, whose loss and settings are used and which is then not repeated.
+    n_folds
+        Number of folds of people; each person is judged by the map of the other folds. There are 5 by default.
+    rounds
+        The largest number of rounds of fits and weights, 6 by default.
     options
         Those of :func:`closerthan.embed`. With ``loss="auto"`` the loss is chosen once, on all answers. A time limit is
         that of all fits together.
@@ -301,12 +306,13 @@ def assess_people(
     >>> assessment
     PeopleAssessment(10 people: 1 careless, 9 fine)
     """
+    n_folds = whole("n_folds", options.pop("n_folds", FOLDS), least=2)
+    rounds = whole("rounds", options.pop("rounds", ROUNDS))
     answers = Comparisons.of(answers)
     check_people(answers, "judging people by the map of the others")
     plan = plan_refits(answers, n_dims, settings, result, options)
     answers, _ = without_one_sided(answers)
-    n_people, n_folds, rounds = answers.n_people or 0, whole("n_folds", n_folds, least=2), whole("rounds", rounds)
-    n_folds = min(n_folds, n_people)
+    n_folds = min(n_folds, answers.n_people or 0)
     if answers.trials is not None and answers.sides is not None:
         side = answers.sides.astype(np.float64)
         responses = Responses.of(answers, np.where(side < 0, np.nan, 1 - side))

@@ -37,7 +37,7 @@ _COMMENT = re.compile(r"^[ \t]*(?://[^\n]*|/\*\*(?:(?!\*/).)*\*/)\n", re.MULTILI
 
 @checked
 def write_report(
-    result: Result, answers: Comparisons | ArrayLike, path: str | Path, **options: Unpack[ReportOptions]
+    answers: Comparisons | ArrayLike, result: Result, path: str | Path, **options: Unpack[ReportOptions]
 ) -> None:
     """Write an interactive page about a fit: one HTML file that works offline.
 
@@ -47,10 +47,10 @@ def write_report(
 
     Parameters
     ----------
-    result
-        A result of :func:`closerthan.embed`.
     answers
         The answers that the map was fitted to.
+    result
+        A result of :func:`closerthan.embed`.
     path
         File to write; an existing file is replaced.
     test
@@ -78,7 +78,7 @@ def write_report(
     >>> answers = ct.datasets.eurodist().comparisons()
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = pathlib.Path(folder) / "report.html"
-    ...     ct.write_report(ct.embed(answers, seed=0), answers, path, title="21 cities")
+    ...     ct.write_report(answers, ct.embed(answers, seed=0), path, title="21 cities")
     ...     "<title>21 cities</title>" in path.read_text(encoding="utf-8")
     True
     """

@@ -30,11 +30,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from closerthan.arrays import Array
-from closerthan.checks import checked, whole
+from closerthan.checks import ParameterError, checked, whole
 from closerthan.comparisons import Comparisons
 from closerthan.comparisons.grouping import AUTO
 from closerthan.fit.progress import trials_bar
 from closerthan.geometry import procrustes_rotation
+from closerthan.messages import value_error
 from closerthan.metrics import log_odds, procrustes, triplet_error
 from closerthan.result import Result
 from closerthan.saving import whole_csv
@@ -389,9 +390,9 @@ class _Units(NamedTuple):
     @classmethod
     def of(cls, pooled: Comparisons, group: NDArray[np.int64], by: str) -> "_Units":
         if by not in (AUTO, "people", "answers"):
-            raise ValueError(f'by is {by!r}; it can be "people" or "answers"')
+            raise ParameterError("by", by, 'it can be "people" or "answers"')
         if by == "people" and pooled.people is None:
-            raise ValueError('by is "people", but people are not known in both groups; pass by="answers"')
+            raise ParameterError("by", by, "people are not known in both groups", "pass {by}", by="answers")
         if by == AUTO:
             by = "answers" if pooled.people is None else "people"
         label = pooled.people if by == "people" else pooled.answers
@@ -401,10 +402,9 @@ class _Units(NamedTuple):
         alone = [int((one & ~units.paired).sum()) for one in in_group]
         n_ways = 2 ** min(int(units.paired.sum()), 64) * math.comb(sum(alone), alone[0])
         if n_ways < 1 + FEWEST_PERMUTATIONS:
-            raise ValueError(
-                f"{units.number} {by} can be divided into two groups in {n_ways:,} ways, too few for a test"
-                + ('; pass by="answers" to permute answers, if people can be assumed to be alike' * (by == "people"))
-            )
+            problem = f"{units.number} {by} can be divided into two groups in {n_ways:,} ways, too few for a test"
+            way_out = "pass {by} to permute answers, if people can be assumed to be alike"
+            raise value_error(problem, way_out, by="answers") if by == "people" else ValueError(problem)
         return units
 
     def shuffled(self, rng: np.random.Generator) -> NDArray[np.int64]:

@@ -8,12 +8,14 @@ from typing import Any, NamedTuple, Protocol, Self
 import numpy as np
 
 from closerthan.arrays import Array
+from closerthan.checks import ParameterError
 from closerthan.comparisons import Comparisons
 from closerthan.fit.ctrl_c import CancelFlag, CtrlC
 from closerthan.fit.fixed_loss import Inputs, Run, fit
 from closerthan.fit.parallel import run_together, threads_for
 from closerthan.fit.plan import FitPlan
 from closerthan.losses import Loss
+from closerthan.messages import Message
 from closerthan.objective.devices import device_named
 from closerthan.objective.protocol import Device
 from closerthan.result import Result
@@ -51,7 +53,7 @@ class JobResults(NamedTuple):
         if self.stopped_by == "interrupted":
             return KeyboardInterrupt()
         return TimeOverError(
-            f"the time limit was reached after {self.progress(noun)}; raise time_limit, or leave it out"
+            Message(f"the time limit was reached after {self.progress(noun)}", "raise {time_limit}, or leave it out")
         )
 
 
@@ -85,7 +87,7 @@ def plan_refits(
             "that it was fitted to"
         )
     if n_dims not in (None, n_columns):
-        raise ValueError(f"n_dims is {n_dims}, but the map of result has {n_columns} dimensions; leave n_dims out")
+        raise ParameterError("n_dims", n_dims, f"the map of result has {n_columns} dimensions; leave it out")
     if settings is None and result.settings is not None:
         settings = result.settings.for_refits()
     return FitPlan.of(settings, n_columns, {**options, "loss": result.loss})

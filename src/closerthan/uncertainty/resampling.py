@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from closerthan.arrays import Array, frozen
 from closerthan.calibration import Calibration
-from closerthan.checks import whole
+from closerthan.checks import ParameterError, whole
 from closerthan.comparisons import Comparisons, reversed_rows
 from closerthan.comparisons.grouping import AUTO
 from closerthan.evaluate.cross_validation import fold_of
@@ -80,14 +80,13 @@ def resampling_unit(answers: Comparisons, by: str = AUTO) -> str:
     'answers'
     """
     if by not in (AUTO, "people", "blocks", "answers"):
-        raise ValueError(f'by is {by!r}; replicates resample "people", "blocks" or "answers"')
+        raise ParameterError("by", by, 'replicates resample "people", "blocks" or "answers"')
     n_people = answers.n_people
     if by == "people" and n_people is None:
-        raise ValueError(
-            'by is "people", but nothing says who gave the answers; pass people= with the comparisons, or by="answers"'
-        )
+        way_out = "pass people= with the comparisons, or {by}"
+        raise ParameterError("by", by, "nothing says who gave the answers", way_out, by="answers")
     if by == "people" and n_people == 1:
-        raise ValueError('by is "people", but all answers are from one person; pass by="answers"')
+        raise ParameterError("by", by, "all answers are from one person", "pass {by}", by="answers")
     if by == AUTO:
         by = "people" if n_people is not None and n_people >= FEWEST_PEOPLE else AUTO
     return answers.split_unit(by)

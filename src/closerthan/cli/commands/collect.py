@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from closerthan.cli.options import Force, out_option
 from closerthan.cli.switches import App
 
 if TYPE_CHECKING:
@@ -157,15 +158,12 @@ def plan(
 @collect.command()
 def export(
     study: StudyFolder,
-    out: Annotated[
-        Path | None,
-        typer.Option("--out", "-o", metavar="FILE", help="By default answers.csv in the folder of the study."),
-    ] = None,
+    out: Annotated[Path | None, out_option("By default answers.csv in the folder of the study.")] = None,
     everything: Annotated[bool, typer.Option("--all", help="Include practice, skipped questions and ties.")] = False,
     identities: Annotated[
         bool, typer.Option("--identities", help="Write the recruiter's ids instead of their keyed hashes.")
     ] = False,
-    force: Annotated[bool, typer.Option("--force", help="Replace an existing file.")] = False,
+    force: Force = False,
 ) -> None:
     """Write the answers as a CSV file for `closerthan fit`."""
     from closerthan.collect.store.export import answer_lines
@@ -232,11 +230,8 @@ def forget(
 @collect.command()
 def backup(
     study: StudyFolder,
-    out: Annotated[
-        Path | None,
-        typer.Option("--out", "-o", metavar="FILE", help="By default backup-DATE.sqlite in the folder of the study."),
-    ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Replace an existing file.")] = False,
+    out: Annotated[Path | None, out_option("By default backup-DATE.sqlite in the folder of the study.")] = None,
+    force: Force = False,
 ) -> None:
     """Copy the database of answers, even while the study is running."""
     from datetime import datetime

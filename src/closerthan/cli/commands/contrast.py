@@ -67,9 +67,8 @@ def contrast(
     that were found in the answers, the test is not valid.
     """
     import closerthan as ct
-    from closerthan.cli.group import INTERRUPTED
-    from closerthan.cli.output import files_in, save_figures
-    from closerthan.cli.screen import print_files
+    from closerthan.cli.output import save_figures
+    from closerthan.cli.screen import end_with_folder
     from closerthan.files import write_map
     from closerthan.saving import json_text, whole_folder
 
@@ -91,10 +90,8 @@ def contrast(
         (draft / "contrast.json").write_text(f"{json_text(_numbers(difference, titles))}\n", encoding="utf-8")
         save_figures(draft, {"overlay.png": difference.plot(groups=titles)}, output.figure_format)
     _print_difference(difference)
-    print_files(files_in(folder, CONTRAST))
-    if difference.stopped_by == "interrupted":
-        typer.echo("interrupted: the comparison uses the random groupings that were done", err=True)
-        raise typer.Exit(INTERRUPTED)
+    remark = "the comparison uses the random groupings that were done"
+    end_with_folder(folder, CONTRAST, difference.stopped_by, remark)
 
 
 def _groups(
@@ -124,7 +121,7 @@ def _groups(
 
 def _print_difference(difference: "MapDifference") -> None:
     """Print the objects with the smallest p values, the meaning of the columns, and the result in words."""
-    from closerthan.cli.screen import print_columns, print_wrapped
+    from closerthan.cli.screen import print_columns, print_sentences, print_wrapped
     from closerthan.wording import p_number
 
     objects = difference.objects[:MOST_LINES]
@@ -139,8 +136,7 @@ def _print_difference(difference: "MapDifference") -> None:
         indent=0,
     )
     typer.echo("")
-    for sentence in difference.sentences:
-        print_wrapped(f"- {sentence}", indent=2)
+    print_sentences(difference.sentences)
 
 
 def _numbers(difference: "MapDifference", titles: tuple[str, str]) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from closerthan.checks import ParameterError
-from closerthan.cli.options import Reading, reading, with_options
+from closerthan.cli.options import AnswersFile, Force, Reading, reading, with_options
 
 
 @dataclass(frozen=True)
@@ -108,7 +108,7 @@ def convert(
         str | None,
         typer.Option("--for", metavar="tripletTools|loe", help="Write a .csv for this R package."),
     ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Replace an existing file.")] = False,
+    force: Force = False,
     *,
     reading: Reading,
 ) -> None:
@@ -136,7 +136,7 @@ def convert(
 
 @with_options(reading=reading)
 def info(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="The answers.", show_default=False)],
+    file: AnswersFile,
     *,
     reading: Reading,
 ) -> None:

@@ -5,6 +5,7 @@ from typing import Annotated, Any
 
 import typer
 
+from closerthan.cli.options import Force
 from closerthan.cli.switches import App, Group
 
 
@@ -53,7 +54,7 @@ def get(
             metavar="OUT", help="A file for its comparisons, in a format of closerthan convert.", show_default=False
         ),
     ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Replace an existing file.")] = False,
+    force: Force = False,
 ) -> None:
     """Describe a data set, download it if necessary, and write it as comparisons."""
     from closerthan.cli.output import check_file

@@ -9,6 +9,7 @@ import typer
 
 from closerthan.cli.fit_job import FitJob, fit_and_write
 from closerthan.cli.options import (
+    AnswersFile,
     Fitting,
     Judging,
     Reading,
@@ -44,7 +45,7 @@ COMMON = ("out", "dims", "loss", "by", "column", "replicates", "groups", "labels
 )
 def fit(
     context: typer.Context,
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="The answers.", show_default=False)],
+    file: AnswersFile,
     *,
     judging: Judging,
     writing: Writing,
@@ -99,8 +100,8 @@ def fit(
     if judging.groups is not None:
         _check_groups(judging.n_groups, comparisons.n_objects)
     n_objects, names = comparisons.n_objects, comparisons.names
-    if reading.names is not None and reading.numbering is None:  # other files number objects as this one does
-        reading = dataclasses.replace(reading, numbering=answers.summary.numbering)
+    if "names" in reading.arguments:  # other files number objects as this one does
+        reading = reading.with_arguments(numbering=answers.summary.numbering)
     fitting = fitting.with_validation_set(lambda path: reading.read_about(path, n_objects, names).comparisons)
     test = answers.test if judging.test is None else reading.read_about(judging.test, n_objects, names).comparisons
     if running.checkpoint is not None and running.resume:

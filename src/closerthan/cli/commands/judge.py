@@ -8,7 +8,18 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from closerthan.cli.options import Fitting, OutputFolder, Reading, fitting_options, reading, with_options
+from closerthan.cli.options import (
+    AnswersFile,
+    Fitting,
+    Force,
+    MapFile,
+    OutputFolder,
+    Reading,
+    fitting_options,
+    out_option,
+    reading,
+    with_options,
+)
 
 if TYPE_CHECKING:
     from closerthan.comparisons import Comparisons
@@ -21,8 +32,8 @@ DIMS_BY = "people if there are at least ten, otherwise as for fit"
 
 @with_options(reading=reading)
 def evaluate(
-    map: Annotated[Path, typer.Argument(metavar="MAP", help="A map, or the folder of a fit.", show_default=False)],
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="The answers.", show_default=False)],
+    map: MapFile,
+    file: AnswersFile,
     *,
     reading: Reading,
 ) -> None:
@@ -62,15 +73,10 @@ def evaluate(
 
 @with_options(reading=reading)
 def predict(
-    map: Annotated[Path, typer.Argument(metavar="MAP", help="A map, or the folder of a fit.", show_default=False)],
+    map: MapFile,
     file: Annotated[Path, typer.Argument(metavar="FILE", help="The questions.", show_default=False)],
-    out: Annotated[
-        Path | None,
-        typer.Option(
-            "--out", "-o", metavar="FILE", help="A .csv or .parquet; by default FILE's name with -predictions.csv."
-        ),
-    ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Replace an existing file.")] = False,
+    out: Annotated[Path | None, out_option("A .csv or .parquet; by default FILE's name with -predictions.csv.")] = None,
+    force: Force = False,
     *,
     reading: Reading,
 ) -> None:
@@ -140,7 +146,9 @@ def _probability(map: Path) -> "tuple[Callable[[Any], Any] | None, str]":
     return result.probability, f", probability (that it is right; {measured})"
 
 
-def _sides(comparisons: "Comparisons", embedding: Any, probability: "Callable[[Any], Any] | None") -> dict[str, Any]:
+def _sides(
+    comparisons: "Comparisons", embedding: Any, probability: "Callable[[Any], Any] | None"
+) -> dict[str, list[Any]]:
     """Return the columns of predictions for questions with two sides."""
     import numpy as np
 
@@ -160,7 +168,7 @@ def _sides(comparisons: "Comparisons", embedding: Any, probability: "Callable[[A
 
 def _choices(
     kind: str, comparisons: "Comparisons", embedding: Any, probability: "Callable[[Any], Any] | None"
-) -> dict[str, Any]:
+) -> dict[str, list[Any]]:
     """Return the columns of predictions for questions with several candidates."""
     import math
 
@@ -168,7 +176,7 @@ def _choices(
 
     choices = predicted_choices(kind, comparisons, embedding, probability)
     names = comparisons.names or tuple(str(number) for number in range(comparisons.n_objects))
-    columns: dict[str, Any] = {}
+    columns: dict[str, list[Any]] = {}
     if comparisons.lines is not None:
         columns["line"] = [int(comparisons.lines[one.row]) for one in choices]
     has_anchor = kind in ("nearest", "rank")
@@ -226,7 +234,7 @@ class DimsSearch:
 )
 def dims(
     *,
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="The answers.", show_default=False)],
+    file: AnswersFile,
     search: DimsSearch,
     output: OutputFolder,
     fitting: Fitting,
@@ -266,7 +274,7 @@ def dims(
 
 @with_options(fitting=fitting_options(omit="loss"), reading=reading)
 def compare(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="The answers.", show_default=False)],
+    file: AnswersFile,
     folds: Annotated[int | None, typer.Option(metavar="NUMBER", min=2, help=FOLDS_HELP)] = None,
     repeats: Annotated[
         int, typer.Option(metavar="NUMBER", min=1, help="Number of cross-validations, each with different folds.")
@@ -316,25 +324,19 @@ def _read(file: Path, reading: Reading) -> "Answers":
 
 def _print_notes(columns: str, sentences: Sequence[str]) -> None:
     """Print the meaning of the columns, the verdict, and why this error differs from that of other commands."""
-    from closerthan.cli.screen import OTHER_ERRORS, as_options, print_wrapped
+    from closerthan.cli.screen import OTHER_ERRORS, print_sentences, print_wrapped
 
     typer.echo("")
     print_wrapped(f"{columns}; chance is 50 %", indent=0)
     typer.echo("")
-    for sentence in [*sentences, OTHER_ERRORS]:
-        print_wrapped(f"- {as_options(sentence)}", indent=2)
+    print_sentences([*sentences, OTHER_ERRORS])
 
 
 def _write(folder: Path, files: Mapping[str, str], force: bool, write: Callable[[Path], None], stopped_by: str) -> None:
     """Write the files of a command and list them; a command that was interrupted ends with its exit code."""
-    from closerthan.cli.group import INTERRUPTED
-    from closerthan.cli.output import files_in
-    from closerthan.cli.screen import print_files
+    from closerthan.cli.screen import end_with_folder
     from closerthan.saving import whole_folder
 
     with whole_folder(folder, replace=force) as draft:
         write(draft)
-    print_files(files_in(folder, files))
-    if stopped_by == "interrupted":
-        typer.echo("interrupted: the results so far were written", err=True)
-        raise typer.Exit(INTERRUPTED)
+    end_with_folder(folder, files, stopped_by)

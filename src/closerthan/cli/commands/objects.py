@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from closerthan.checks import ParameterError
-from closerthan.cli.options import SEED, FigureFormat, Reading, reading, with_options
+from closerthan.cli.options import SEED, AnswersFile, FigureFormat, Force, Reading, out_option, reading, with_options
 
 SHOWN = 5  # number of the most central objects, and of the least central ones
 
@@ -40,13 +40,10 @@ def place(
         Path | None,
         typer.Argument(metavar="[FILE]", help="Answers about the new objects; not needed with --features."),
     ] = None,
-    out: Annotated[
-        Path | None,
-        typer.Option("--out", "-o", metavar="FILE", help="By default MAP's name with -placed.csv."),
-    ] = None,
+    out: Annotated[Path | None, out_option("By default MAP's name with -placed.csv.")] = None,
     how: Placement,
     seed: Annotated[int, typer.Option(metavar="NUMBER", min=0, help="The same seed gives the same result.")] = SEED,
-    force: Annotated[bool, typer.Option("--force", help="Replace an existing file.")] = False,
+    force: Force = False,
     reading: Reading,
 ) -> None:
     """Place new objects on a map, from the answers about them in FILE; all others keep their positions."""
@@ -141,12 +138,7 @@ def cluster(
         ),
     ],
     search: ClusterSearch,
-    out: Annotated[
-        Path | None,
-        typer.Option(
-            "--out", "-o", metavar="FILE", help="By default FILE's name with -groups.csv; the tree is beside it."
-        ),
-    ] = None,
+    out: Annotated[Path | None, out_option("By default FILE's name with -groups.csv; the tree is beside it.")] = None,
     seed: Annotated[int, typer.Option(metavar="NUMBER", min=0, help="The same seed gives the same groups.")] = SEED,
     figure_format: FigureFormat = "png",
     force: Annotated[bool, typer.Option("--force", help="Replace existing files.")] = False,
@@ -167,7 +159,7 @@ def cluster(
         raise ValueError(f"{target}: groups are written as .csv")
     for path in (target, picture):
         check_file(path, force)
-    if reading.columns is None and reading.kind is None and _has_map(file):
+    if not {"columns", "kind"} & set(reading.arguments) and _has_map(file):
         clustering = _groups_on_map(file, search.groups, search.method, search.most, seed)
     else:
         answers = reading.read(file)
@@ -230,7 +222,7 @@ def _groups_on_map(path: Path, groups: int | None, method: str | None, most: int
 
 @with_options(reading=reading)
 def central(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="The answers.", show_default=False)],
+    file: AnswersFile,
     measure: Annotated[
         str | None,
         typer.Option(
@@ -239,10 +231,8 @@ def central(
             "answers); nearness: how often it is the nearer one minus how often it is the farther one.",
         ),
     ] = None,
-    out: Annotated[
-        Path | None, typer.Option("--out", "-o", metavar="FILE", help="By default FILE's name with -central.csv.")
-    ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Replace an existing file.")] = False,
+    out: Annotated[Path | None, out_option("By default FILE's name with -central.csv.")] = None,
+    force: Force = False,
     *,
     reading: Reading,
 ) -> None:

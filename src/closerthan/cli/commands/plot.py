@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
 
-from closerthan.cli.options import with_options
+from closerthan.cli.options import Force, MapFile, out_option, with_options
 
 if TYPE_CHECKING:
     from closerthan.plotting.maps.scatter import MapOptions
@@ -117,16 +117,13 @@ def marks(
 
 @with_options(appearance=appearance, marks=marks)
 def plot(
-    map: Annotated[Path, typer.Argument(metavar="MAP", help="A map, or the folder of a fit.", show_default=False)],
+    map: MapFile,
     appearance: Appearance,
     marks: Marks,
-    out: Annotated[
-        Path,
-        typer.Option(
-            "--out", "-o", metavar="FILE", help="File to write, in the format of its extension: pdf, svg or png."
-        ),
-    ] = Path("map.pdf"),
-    force: Annotated[bool, typer.Option("--force", help="Replace an existing file.")] = False,
+    out: Annotated[Path, out_option("File to write; its extension says the format: pdf, svg or png.")] = Path(
+        "map.pdf"
+    ),
+    force: Force = False,
 ) -> None:
     """Draw a fitted map as PDF, SVG or PNG."""
     from closerthan.cli.output import check_file, map_file

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from closerthan.cli.options import SEED, Reading, reading, with_options
+from closerthan.cli.options import SEED, Force, Reading, out_option, reading, with_options
 
 
 @dataclass(frozen=True)
@@ -18,7 +18,7 @@ class Selection:
         str, typer.Option(metavar="closer|odd", help="Which of two is closer to the anchor, or the odd one of three.")
     ] = "closer"
     dims: Annotated[int, typer.Option("--dims", "-d", metavar="NUMBER", min=1, help="Dimensions of the map.")] = 2
-    random_share: Annotated[
+    random_fraction: Annotated[
         float, typer.Option(metavar="FRACTION", min=0, max=1, help="Fraction of the questions to draw at random.")
     ] = 0.15
     exclude: Annotated[
@@ -42,10 +42,8 @@ def questions(
     ] = None,
     selection: Selection,
     seed: Annotated[int, typer.Option(metavar="NUMBER", min=0, help="The same seed gives the same questions.")] = SEED,
-    out: Annotated[
-        Path | None, typer.Option("--out", "-o", metavar="FILE", help="By default FILE's name with -questions.csv.")
-    ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Replace an existing file.")] = False,
+    out: Annotated[Path | None, out_option("By default FILE's name with -questions.csv.")] = None,
+    force: Force = False,
     reading: Reading,
 ) -> None:
     """Write the questions whose answers are expected to be most informative, the most urgent first.
@@ -64,7 +62,7 @@ def questions(
     check_file(target, force)
     if target.suffix.lower() != ".csv":
         raise ValueError(f"{target}: questions are written as .csv")
-    answers, names, n_objects = None, reading.names, reading.n_objects
+    answers, names, n_objects = None, reading.arguments.get("names"), reading.arguments.get("n_objects")
     if file is not None:
         answers = reading.read(file).comparisons
         names, n_objects = answers.names, answers.n_objects
@@ -90,7 +88,7 @@ def questions(
         selection.count,
         n_dims=selection.dims,
         seed=seed,
-        random_share=selection.random_share,
+        random_fraction=selection.random_fraction,
         exclude=waiting,
         kind=selection.ask,
         n_objects=None if answers is not None else len(all_names),

@@ -3,12 +3,11 @@
 import math
 import sys
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from closerthan.cli.options import Fitting, OutputFolder, Reading, fitting_options, reading, with_options
+from closerthan.cli.options import AnswersFile, Fitting, OutputFolder, Reading, fitting_options, reading, with_options
 from closerthan.settings import ENDED, TimeOverError, ended_by
 
 if TYPE_CHECKING:
@@ -20,7 +19,7 @@ LONGEST_NAME = 12
 
 @with_options(output=OutputFolder, fitting=fitting_options(), reading=reading)
 def people(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="The answers.", show_default=False)],
+    file: AnswersFile,
     most: Annotated[
         int,
         typer.Option(
@@ -39,7 +38,8 @@ def people(
     import closerthan as ct
     from closerthan.cli.group import INTERRUPTED
     from closerthan.cli.output import PEOPLE, files_in, save_figures
-    from closerthan.cli.screen import print_columns, print_files, print_summary, print_wrapped
+    from closerthan.cli.screen import in_terms_of_options, print_columns, print_files, print_sentences, print_summary
+    from closerthan.messages import message_of
     from closerthan.report.findings import Findings
     from closerthan.saving import whole_folder
     from closerthan.wording import p_number, percent
@@ -59,7 +59,7 @@ def people(
         except (KeyboardInterrupt, TimeOverError) as early:  # the table of people is complete
             cut = ENDED[ended_by(early)]
         except ValueError as error:  # such as answers that are all about the same objects
-            cut = str(error)
+            cut = in_terms_of_options(message_of(error))
     with whole_folder(folder, replace=output.force) as draft:
         assessment.to_csv(draft / "people.csv", groups)
         if groups is not None:
@@ -67,10 +67,9 @@ def people(
         save_figures(draft, Findings(people=assessment, groups=groups).figures(), output.figure_format)
     _print_people(assessment)
     typer.echo("")
-    for sentence in assessment.sentences:
-        print_wrapped(f"- {sentence}", indent=2)
+    print_sentences(assessment.sentences)
     if groups is not None:
-        print_wrapped(f"- {groups.sentence}", indent=2)
+        print_sentences([groups.sentence])
         typer.echo("")
         rows = [
             (test.maps, percent(test.error), percent(test.one_map_error), p_number(test.p_value))
@@ -147,7 +146,7 @@ class CurveOptions:
 @with_options(curve_options=CurveOptions, output=OutputFolder, fitting=fitting_options(), reading=reading)
 def enough(
     *,
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="The answers.", show_default=False)],
+    file: AnswersFile,
     curve_options: CurveOptions,
     output: OutputFolder,
     fitting: Fitting,
@@ -155,9 +154,8 @@ def enough(
 ) -> None:
     """Estimate whether there are enough answers: the error with fewer answers, and with twice as many."""
     import closerthan as ct
-    from closerthan.cli.group import INTERRUPTED
-    from closerthan.cli.output import ENOUGH, files_in, save_figures
-    from closerthan.cli.screen import OTHER_ERRORS, print_columns, print_files, print_summary, print_wrapped
+    from closerthan.cli.output import ENOUGH, save_figures
+    from closerthan.cli.screen import OTHER_ERRORS, end_with_folder, print_columns, print_sentences, print_summary
     from closerthan.plotting import learning_curve_figure
     from closerthan.saving import whole_folder
     from closerthan.wording import percent, percent_range
@@ -189,9 +187,5 @@ def enough(
         rows.append((f"{one.number:,.0f} {what}", "", percent_range(one.low, one.high), percent(one.error)))
     print_columns((curve.by, "held-out error", "interval", "curve"), rows)
     typer.echo("")
-    for sentence in [*curve.sentences(curve_options.error), OTHER_ERRORS]:
-        print_wrapped(f"- {sentence}", indent=2)
-    print_files(files_in(folder, ENOUGH))
-    if curve.stopped_by == "interrupted":
-        typer.echo("interrupted: the results so far were written", err=True)
-        raise typer.Exit(INTERRUPTED)
+    print_sentences([*curve.sentences(curve_options.error), OTHER_ERRORS])
+    end_with_folder(folder, ENOUGH, curve.stopped_by)

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from closerthan.cli.options import SEED, Reading, reading, with_options
+from closerthan.cli.options import SEED, AnswersFile, Reading, out_option, reading, with_options
 
 SHOWN = 3  # number of answers that are printed for each view
 
@@ -32,12 +32,9 @@ class ViewSearch:
 @with_options(search=ViewSearch, reading=reading)
 def views(
     *,
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="The answers.", show_default=False)],
+    file: AnswersFile,
     search: ViewSearch,
-    out: Annotated[
-        Path | None,
-        typer.Option("--out", "-o", metavar="FILE", help="The page to write; by default FILE's name with -views.html."),
-    ] = None,
+    out: Annotated[Path | None, out_option("The page to write; by default FILE's name with -views.html.")] = None,
     seed: Annotated[int, typer.Option(metavar="NUMBER", min=0, help="The same seed gives the same maps.")] = SEED,
     force: Annotated[bool, typer.Option("--force", help="Replace existing files.")] = False,
     reading: Reading,

@@ -13,7 +13,7 @@ Houlsby, Huszár, Ghahramani & Lengyel, 2011, "Bayesian active learning for clas
 import dataclasses
 import math
 from collections.abc import Iterable, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypedDict, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -24,14 +24,25 @@ from closerthan.collect.choosing.belief import FEWEST, LOSS, Belief, fit_belief,
 from closerthan.collect.choosing.newcomers import others_of, possible_maps
 from closerthan.comparisons import Comparisons
 from closerthan.losses import Loss, loss_named
+from closerthan.messages import value_error
 from closerthan.objective.information import KINDS
 
 __all__ = ["Chosen", "Questions", "choose", "choose_questions"]
 
 # Candidates per question. With 20, 90 objects on a line need up to an eighth more answers; 200 bring no further gain.
 PAIRS = 60
-RANDOM_SHARE = 0.15
+RANDOM_FRACTION = 0.15
 _IN_MEMORY = 200_000  # number of candidates that are scored at a time
+
+
+class QuestionOptions(TypedDict, total=False):
+    """Keyword arguments of :func:`choose_questions` that say which questions may be asked."""
+
+    kind: str
+    n_objects: int | None
+    about: Sequence[int] | None
+    exclude: Iterable[Sequence[int]]
+    random_fraction: float
 
 
 @checked
@@ -42,12 +53,8 @@ def choose_questions(
     n_dims: int = 2,
     seed: int | None = 0,
     loss: str | Loss = LOSS,
-    random_share: float = RANDOM_SHARE,
-    exclude: Iterable[Sequence[int]] = (),
-    kind: str = "closer",
-    n_objects: int | None = None,
     maps: ArrayLike | None = None,
-    about: Sequence[int] | None = None,
+    **options: Unpack[QuestionOptions],
 ) -> NDArray[np.int64]:
     """Choose the next questions: those whose answers are expected to be the most informative about the map.
 
@@ -62,21 +69,22 @@ def choose_questions(
         The dimension and the loss of the maps; ``loss`` is a name from ``LOSSES`` or a :class:`Loss`.
     seed
         The same seed, answers and ``exclude`` give the same questions.
-    random_share
-        The fraction of questions that are drawn at random. Only these allow an unbiased estimate of the accuracy of the
-        map on arbitrary questions.
-    exclude
-        Questions not to ask, such as those that are waiting for an answer, as three object numbers each.
-    kind
-        "closer": which of two options is closer to the anchor? "odd": which of three objects is the odd one out?
-    n_objects
-        The number of objects, if some have no answers yet.
     maps
         Existing replicates of shape (n_maps, n_objects, n_dims), such as those of :func:`closerthan.replicate`. With
         these, nothing is fitted, and choosing a question takes a few milliseconds.
+    kind
+        "closer" (the default): which of two options is closer to the anchor? "odd": which of three objects is the odd
+        one out?
+    n_objects
+        The number of objects, if some have no answers yet.
     about
         Numbers of the objects that may be anchors, such as new objects to be placed on a map of the others, which is
         kept fixed. By default, all objects may be anchors.
+    exclude
+        Questions not to ask, such as those that are waiting for an answer, as three object numbers each.
+    random_fraction
+        The fraction of questions that are drawn at random, 0.15 by default. Only these allow an unbiased estimate of
+        the accuracy of the map on arbitrary questions.
 
     Returns
     -------
@@ -96,14 +104,15 @@ def choose_questions(
     >>> ct.choose_questions(answers, 5, n_objects=21, about=[20], seed=0)[:, 0].tolist()
     [20, 20, 20, 20, 20]
     """
-    comparisons, n_objects = _comparisons(answers, n_objects)
-    new = _object_numbers(about, n_objects)
-    questions = Questions(kind, n_objects, new)
+    comparisons, n_objects = _comparisons(answers, options.get("n_objects"))
+    new = _object_numbers(options.get("about"), n_objects)
+    questions = Questions(options.get("kind", "closer"), n_objects, new)
     whole("count", count)
     whole("n_dims", n_dims)
-    number("random_share", random_share, lambda fraction: 0 <= fraction <= 1, "lie between 0 and 1")
+    random_fraction = options.get("random_fraction", RANDOM_FRACTION)
+    number("random_fraction", random_fraction, lambda fraction: 0 <= fraction <= 1, "lie between 0 and 1")
     map_loss = loss_named(loss).in_dims(n_dims)
-    excluded = questions.keys(_question_rows(exclude, n_objects))
+    excluded = questions.keys(_question_rows(options.get("exclude", ()), n_objects))
     remaining = questions.number - len(np.unique(excluded))
     if count > remaining:
         n_excluded = questions.number - remaining
@@ -111,7 +120,8 @@ def choose_questions(
             "count",
             count,
             f"{n_objects} objects make {questions.number:,} questions, and {n_excluded:,} are excluded",
-            f"pass {{count={remaining}}} or less",
+            "pass {count} or less",
+            count=remaining,
         )
     n_answers = 0 if comparisons is None else comparisons.n_answers
     rng = np.random.default_rng(None if seed is None else [whole("seed", seed, 0), n_answers, len(excluded)])
@@ -125,7 +135,7 @@ def choose_questions(
             belief = Belief(possible_maps(comparisons, new, embedding, map_loss, rng), map_loss)
     elif comparisons is not None and n_answers >= FEWEST * n_objects * n_dims:
         belief = fit_belief(comparisons, fitted_map(comparisons, n_dims, map_loss, rng), map_loss, rng)
-    return choose(questions, comparisons, count, rng, excluded, belief, random_share).rows
+    return choose(questions, comparisons, count, rng, excluded, belief, random_fraction).rows
 
 
 class Chosen(NamedTuple):
@@ -195,7 +205,7 @@ def choose(
     rng: np.random.Generator,
     excluded: NDArray[np.int64],
     belief: Belief | None = None,
-    random_share: float = 0.0,
+    random_fraction: float = 0.0,
 ) -> Chosen:
     """Choose questions as :func:`choose_questions` does, with their scores; ``excluded`` are keys of questions.
 
@@ -220,7 +230,7 @@ def choose(
                 break
             pairs = questions.draw(anchors, n_pairs, rng)
             value = np.zeros(pairs.shape[:2])
-            scored = np.flatnonzero((rng.random(len(anchors)) >= random_share) & ~unplaced[anchors])
+            scored = np.flatnonzero((rng.random(len(anchors)) >= random_fraction) & ~unplaced[anchors])
             if belief is not None and len(scored):
                 flat = pairs[scored].reshape(-1, 3)
                 value[scored] = belief.information(questions.kind, flat).reshape(len(scored), -1)
@@ -278,13 +288,13 @@ def _comparisons(answers: Any, n_objects: int | None) -> tuple[Comparisons | Non
     """Return the answers as comparisons of all objects, or None if there are none, and the number of objects."""
     if answers is None or (not isinstance(answers, Comparisons) and np.size(answers) == 0):
         if n_objects is None:
-            raise ValueError("there are no answers yet; pass n_objects=, the number of objects")
+            raise value_error("there are no answers yet", "pass {n_objects}, the number of objects")
         return None, whole("n_objects", n_objects, 3)
     comparisons = Comparisons.of(answers, unmentioned="ignore")
     if n_objects is None or n_objects == comparisons.n_objects:
         return comparisons, comparisons.n_objects
     if whole("n_objects", n_objects, 3) < comparisons.n_objects or comparisons.names is not None:
-        raise ValueError(f"n_objects is {n_objects}, but the answers are about {comparisons.n_objects}; leave it out")
+        raise ParameterError("n_objects", n_objects, f"the answers are about {comparisons.n_objects}; leave it out")
     return comparisons.replace(n_objects=n_objects), n_objects
 
 
@@ -294,10 +304,8 @@ def _object_numbers(about: Sequence[int] | None, n_objects: int) -> tuple[int, .
         return None
     numbers = tuple(dict.fromkeys(whole("an object of about", number, 0) for number in about))
     if not numbers or max(numbers) >= n_objects or len(numbers) > n_objects - 2:
-        raise ValueError(
-            f"about is {list(about)!r:.60}; it must contain numbers from 0 to {n_objects - 1} and leave at least two "
-            "other objects (pass n_objects= if some have no answers yet)"
-        )
+        rule = f"it must contain numbers from 0 to {n_objects - 1} and leave at least two other objects"
+        raise ParameterError("about", list(about), rule, "pass {n_objects} if some have no answers yet")
     return numbers
 
 

@@ -5,6 +5,7 @@ from pathlib import Path, PurePosixPath
 
 from closerthan.files.formats.opening import decompression_error
 from closerthan.files.formats.tables import abbreviated
+from closerthan.messages import value_error
 
 __all__ = ["ABOUT", "OTHERS", "TEXTS", "table_in"]
 
@@ -37,9 +38,11 @@ def table_in(archive: Path, name: str | None = None) -> Path:
             f"{archive} contains no table; it holds {content}; expected one that ends in {', '.join(TEXTS)}"
         )
     if len(tables) > 1:
-        raise ValueError(
-            f"{archive} contains {len(tables)} tables: {abbreviated(names)}; choose one by its name, "
-            f'such as variable="{names[0]}", or extract the archive and pass the folder, which is read as one table'
+        raise value_error(
+            f"{archive} contains {len(tables)} tables: {abbreviated(names)}",
+            "choose one by its name, such as {variable}, or extract the archive and pass the folder, which is "
+            "read as one table",
+            variable=names[0],
         )
     (table,) = tables
     if table.flag_bits & 1:

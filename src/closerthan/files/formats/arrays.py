@@ -13,6 +13,7 @@ from closerthan.comparisons import text_of
 from closerthan.files.formats.opening import NoAnswerError
 from closerthan.files.formats.sizes import too_large
 from closerthan.files.formats.tables import LoadedTable, checked_object_info
+from closerthan.messages import value_error
 
 TABLES = ("comparisons", "triplets", "quadruplets", "answers", "data", "train", "S", "trips")
 """Names by which the table is chosen if a file has several arrays, in order of preference."""
@@ -193,7 +194,9 @@ def _listed(arrays: Mapping[str, NDArray[Any]]) -> str:
 
 
 def _unclear(path: Path, arrays: Mapping[str, NDArray[Any]]) -> ValueError:
-    return ValueError(
-        f"{path} holds {_listed(arrays)}; expected one table of 3 or 4 columns (pass variable= to choose one), or "
-        "vectors of equal length named anchor, near and far"
+    return value_error(
+        f"{path} holds {_listed(arrays)}",
+        "expected one table of 3 or 4 columns (pass {variable} to choose one), or vectors of equal length named "
+        "anchor, near and far",
+        variable=...,
     )

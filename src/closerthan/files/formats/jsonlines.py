@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from closerthan.files.formats.opening import DECOMPRESSION_ERRORS, NoAnswerError, decompression_error, open_bytes
 from closerthan.files.formats.sizes import LONGEST_LINE
 from closerthan.files.formats.tables import Column, LoadedTable, excerpt, label_of
+from closerthan.messages import prefixed
 
 _EXPECTED = 'expected an object such as {"anchor": "a", "near": "b", "far": "c"} or a list'
 
@@ -102,7 +103,7 @@ class JsonLinesTable(LoadedTable):
         return cells
 
     def _problem(self, number: int, problem: str) -> ValueError:
-        return ValueError(f"{self.path}, {self.part} {number} ({excerpt(self._text(number))}): {problem}")
+        return ValueError(prefixed(f"{self.path}, {self.part} {number} ({excerpt(self._text(number))}): ", problem))
 
     # ---- the Table interface ----
 

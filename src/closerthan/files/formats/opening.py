@@ -14,7 +14,9 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import IO, Any, BinaryIO, TypeVar, cast
 
+from closerthan.checks import ParameterError
 from closerthan.files.formats import sizes
+from closerthan.messages import Message, message_of, prefixed
 
 __all__ = [
     "DECOMPRESSION_ERRORS",
@@ -77,9 +79,13 @@ def name_file_in_errors(read: Reader) -> Reader:
         except ValueError as error:
             if not isinstance(path, str | os.PathLike):  # a table in memory has no path
                 raise
-            message = str(error) if os.fspath(path) in str(error) else f"{os.fspath(path)}: {error}"
+            if isinstance(error, ParameterError):  # it is not about the file
+                raise
+            message = message_of(error)
+            if os.fspath(path) not in message:
+                message = prefixed(f"{os.fspath(path)}: ", message)
             if len(message) > _LONGEST:  # it quotes a very long cell or name
-                message = f"{message[: _LONGEST // 2]} ... {message[-_LONGEST // 2 :]}"
+                message = _shortened(message)
             if message == str(error) and type(error) is ValueError:
                 raise
             raise ValueError(message) from error
@@ -91,6 +97,12 @@ def name_file_in_errors(read: Reader) -> Reader:
             ) from None
 
     return cast(Reader, wrapper)
+
+
+def _shortened(message: str) -> str:
+    text = message.problem if isinstance(message, Message) else message
+    text = f"{text[: _LONGEST // 2]} ... {text[-_LONGEST // 2 :]}"
+    return message.with_problem(text) if isinstance(message, Message) else text
 
 
 def is_gzipped(path: Path) -> bool:

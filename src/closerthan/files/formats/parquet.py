@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from closerthan.files.formats.extras import extra
 from closerthan.files.formats.opening import NoAnswerError
 from closerthan.files.formats.sizes import too_large
-from closerthan.files.formats.tables import Column, LoadedTable, checked_object_info, numbered_columns
+from closerthan.files.formats.tables import Column, LoadedTable, ObjectInfo, checked_object_info, numbered_columns
 
 _REASON = 200  # maximum number of characters quoted from pyarrow's message
 _CELL, _LIST_CELL = 8, 64  # minimum number of bytes in memory per cell, and per cell of a list
@@ -108,12 +108,12 @@ def check_size(path: Path, file: Any, *, column: str | None = None) -> None:
         raise ValueError(f"{path}{where}: {problem}")
 
 
-def object_info_of(path: Path) -> dict[str, Any]:
+def object_info_of(path: Path) -> ObjectInfo:
     """Return the description of the objects in a Parquet file, as options of ``read_answers``."""
     parquet = extra("pyarrow.parquet", "reading a Parquet file")
     with reading_parquet(path, "the list of objects"):
         metadata = parquet.read_schema(path).metadata or {}
-        return {**checked_object_info(path, json.loads(metadata.get(METADATA_KEY, b"{}")))}
+        return checked_object_info(path, json.loads(metadata.get(METADATA_KEY, b"{}")))
 
 
 @contextlib.contextmanager

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from closerthan.comparisons import text_of
+from closerthan.messages import prefixed
 
 MISSING = frozenset({"", "NA", "N/A", "NaN", "nan", "NULL", "null"})
 """Texts that stand for an empty cell."""
@@ -247,7 +248,7 @@ class Table(ABC):
 
     def error(self, row: int, problem: str) -> ValueError:
         """Return an error that quotes a row."""
-        return ValueError(f"{self.path}, {self.describe_row(row)}: {problem}")
+        return ValueError(prefixed(f"{self.path}, {self.describe_row(row)}: ", problem))
 
 
 class TableWrapper(Table):

@@ -28,6 +28,7 @@ from closerthan.files.formats.opening import (
     size_in_bytes,
 )
 from closerthan.files.formats.tables import Column, Table, excerpt, parse_numbers
+from closerthan.messages import value_error
 from closerthan.wording import counted
 
 DELIMITERS = {",": "comma", "\t": "tab", ";": "semicolon", "|": "bar", " ": "spaces"}
@@ -84,10 +85,11 @@ class TextTable(Table):
         self._delimiter = delimiter or _delimiter(path, [line.text for line in sample])
         sample = self._split(sample)
         if len(sample[0].cells) < _MIN_COLUMNS and not _has_lists(sample[:2]):
-            raise ValueError(
+            raise value_error(
                 f"{path}, line {sample[0].number} ({excerpt(sample[0].text)}): expected at least {_MIN_COLUMNS} "
-                f"columns separated by {', '.join(DELIMITERS.values())}; "
-                "pass delimiter= for another separator"
+                f"columns separated by {', '.join(DELIMITERS.values())}",
+                "pass {delimiter} for another separator",
+                delimiter=...,
             )
         if header is None:
             header = _has_lists(sample[:2]) or _has_header(path, sample, is_column)
@@ -229,18 +231,18 @@ class TextTable(Table):
     def _undecodable(self, error: Exception) -> ValueError:
         if not isinstance(error, UnicodeError):
             return decompression_error(self.path, error)
-        way_out = 'save the file as UTF-8, or pass its encoding, such as encoding="latin-1"'
+        problem = f"{self.path} is not in {self._encoding}: {error}"
         try:
             with open_bytes(self.path) as file:
                 for number, line in enumerate(file, 1):
                     if not _decodes(line, self._encoding):
-                        return ValueError(
-                            f"{self.path}, line {number} ({excerpt(line.decode('latin-1'))}): "
-                            f"it is not in {self._encoding}; {way_out}"
-                        )
+                        quoted = excerpt(line.decode("latin-1"))
+                        problem = f"{self.path}, line {number} ({quoted}): it is not in {self._encoding}"
+                        break
         except DECOMPRESSION_ERRORS as broken:
             return decompression_error(self.path, broken)
-        return ValueError(f"{self.path} is not in {self._encoding}: {error}; {way_out}")
+        way_out = "save the file as UTF-8, or pass its encoding, such as {encoding}"
+        return value_error(problem, way_out, encoding="latin-1")
 
     # ---- the Table interface ----
 
@@ -358,9 +360,10 @@ def _has_header(path: Path, sample: list[Line], is_column: Callable[[str], bool]
         return has_names
     if not has_names and not any(numeric) and any(_NUMBER.fullmatch(cell) for cell in others):
         return True
-    raise ValueError(
-        f"{path}, line {sample[0].number} ({excerpt(sample[0].text)}): it may be a header or an answer; "
-        "pass header=True or header=False"
+    raise value_error(
+        f"{path}, line {sample[0].number} ({excerpt(sample[0].text)}): it may be a header or an answer",
+        "pass {header}",
+        header=(True, False),
     )
 
 

@@ -42,6 +42,7 @@ from closerthan.files.meaning.reading import Reading, ReadingOptions
 from closerthan.files.meaning.summary import Summary, describe_counts, repeated_and_contradictory
 from closerthan.files.meaning.times_and_sides import chosen_sides, response_times
 from closerthan.files.stored.large import read_large
+from closerthan.messages import Message, message_of, value_error
 
 __all__ = ["Answers", "read", "read_answers", "read_comparisons"]
 
@@ -403,7 +404,7 @@ def _without_catch_trials(rows: _Rows, layout: Layout, marks: Sequence[int], exp
         {**rows.left_out, "catch_trials": int(catch.rows.sum())},
         [catch.column],
         checks,
-        [*rows.notes, f'{note}; pass catch="keep" to keep them'],
+        [*rows.notes, Message(note, "pass {catch} to keep them", catch="keep")],
     )
 
 
@@ -445,7 +446,8 @@ def _usable_rows(interpretation: Interpretation, reading: Reading) -> tuple[NDAr
     fatal = [(int(np.argmax(problem.rows & keep)), problem) for problem in problems if (problem.rows & keep).any()]
     if fatal:
         row, problem = min(fatal, key=lambda pair: pair[0])
-        raise table.error(row, f'{problem.message(row)}; correct the file or pass {problem.option}="drop"')
+        way_out = f"correct the file or pass {{{problem.option}}}"
+        raise table.error(row, Message(problem.message(row), way_out, **{problem.option: "drop"}))
     if not keep.any():
         raise ValueError(f"{table.path}: no answer is left after dropping {describe_counts(dropped)}")
     return keep, dropped
@@ -574,7 +576,7 @@ def _number_objects(interpretation: Interpretation, reading: Reading) -> Numberi
         return number_objects(labels, numbering, names, n_objects)
     except BadLabelError as error:
         cell = interpretation.labels[labels.index(error.label)]
-        raise interpretation.table.error(_first_row_with(interpretation, cell), str(error)) from None
+        raise interpretation.table.error(_first_row_with(interpretation, cell), message_of(error)) from None
 
 
 def _declared_numbering(interpretation: Interpretation, n_objects: int | None) -> Numbering | None:
@@ -585,9 +587,10 @@ def _declared_numbering(interpretation: Interpretation, n_objects: int | None) -
         return None
     number = info.get("n_objects", 0)
     if "names" not in info and number != n_objects and number > most_objects(len(labels)):
-        raise ValueError(
-            f"{table.path} says that there are {number:,} objects, of which {len(labels):,} occur; "
-            f"pass n_objects={number} if that is correct"
+        raise value_error(
+            f"{table.path} says that there are {number:,} objects, of which {len(labels):,} occur",
+            "pass {n_objects} if that is correct",
+            n_objects=number,
         )
     try:
         declared = number_objects(labels, **info)

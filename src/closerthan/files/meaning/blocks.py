@@ -11,6 +11,7 @@ from closerthan.comparisons.chains import Chains, find_chains
 from closerthan.comparisons.column_names import plain
 from closerthan.comparisons.labels import number_by_appearance
 from closerthan.files.formats.tables import MISSING, Table
+from closerthan.messages import Message
 from closerthan.wording import percent
 
 __all__ = ["find_blocks"]
@@ -68,12 +69,15 @@ def find_blocks(
         blocks = comparisons.people
         consequence = f"all answers of a person are held out together ({comparisons.n_people:,} people)"
     else:
-        warning = (
+        warning = Message(
             f"{observation}; there are too few separate chains ({chains.n_chains:,}) to hold them out, so held-out "
-            'errors will be too low; if a column identifies independent blocks, pass columns={"block": ...}'
+            "errors will be too low",
+            "if a column identifies independent blocks, pass {columns}",
+            columns={"block": ...},
         )
         return comparisons, None, [warning]
-    note = f'{observation}, so {consequence}; pass columns={{"block": None}} to hold out single answers'
+    way_out = "pass {columns} to hold out single answers"
+    note = Message(f"{observation}, so {consequence}", way_out, columns={"block": None})
     return comparisons.replace(blocks=frozen(blocks)), column, [note]
 
 

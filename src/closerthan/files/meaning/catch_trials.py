@@ -17,6 +17,7 @@ from closerthan.files.formats.tables import MISSING, Table, abbreviated
 from closerthan.files.meaning.columns import Layout
 from closerthan.files.meaning.conditions import Conditions, SelectedRows, find_column
 from closerthan.files.meaning.interpretation import Interpretation
+from closerthan.messages import value_error
 
 __all__ = [
     "Catch",
@@ -129,9 +130,10 @@ def _trials_by_column(table: Table, column: CatchColumn) -> Catch | None:
         if not marked.any():
             content = abbreviated([repr(cell) for cell in labels[:11]])
             name = table.names[position] or position
-            raise ValueError(
-                f"{table.path}: {table.title(position)} holds {content}; specify which of these mark catch trials, as "
-                f'in columns={{"catch": "{name}={labels[0]}"}}'
+            raise value_error(
+                f"{table.path}: {table.title(position)} holds {content}",
+                "specify which of these mark catch trials, as in {columns}",
+                columns={"catch": f"{name}={labels[0]}"},
             )
     catch = _marked(table, position, marked.tolist())
     if catch.rows.all():

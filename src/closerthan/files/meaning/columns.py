@@ -5,9 +5,11 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
+from closerthan.checks import ParameterError
 from closerthan.comparisons.column_names import ALIASES, NUMBERED, TITLES, fits, is_usual_name, number_in, plain
 from closerthan.files.formats.tables import Table
 from closerthan.files.meaning.conditions import columns_called, no_single_column
+from closerthan.messages import Message, value_error
 
 KINDS = ("triplet", "quadruplet", "odd-one-out", "most-central", "rank", "nearest")
 """The kinds of questions whose answers can be read."""
@@ -114,7 +116,7 @@ def find_layout(
     ('triplet', {'anchor': (0,), 'near': (1,), 'far': (2,)})
     """
     if kind is not None and kind not in KINDS:
-        raise ValueError(f"unknown kind {kind!r}; choose from: {', '.join(KINDS)}")
+        raise ParameterError("kind", kind, f"choose from: {', '.join(KINDS)}")
     explicit = {role: _locate(table, role, choice) for role, choice in (columns or {}).items()}
     unnamed = [position for position, name in enumerate(table.names) if name is None]
     required = {role for role, places in explicit.items() if places and role not in EXTRAS}
@@ -143,9 +145,10 @@ def find_layout(
         fullest = [layout for layout in fitting if _names_winner_and_loser(table, layout)] or fullest
     kinds = {layout.form.kind for layout in fullest}
     if len(kinds) > 1:
-        raise ValueError(
-            f"{table.path}: the columns {table.titles} can be answers to different questions; "
-            f"pass kind= with one of: {', '.join(kind for kind in KINDS if kind in kinds)}"
+        raise value_error(
+            f"{table.path}: the columns {table.titles} can be answers to different questions",
+            "pass {kind}",
+            kind=tuple(kind for kind in KINDS if kind in kinds),
         )
     layout = fullest[0]
     for role, places in layout.columns.items():
@@ -160,9 +163,10 @@ def _check_unique(table: Table, by_role: dict[str, tuple[int, ...]]) -> dict[str
     for role, places in by_role.items():
         for place in places if len(places) < 2 or role != "side" else ():  # "side" may share the column of the choice
             if place in roles:
-                raise ValueError(
-                    f"{table.path}: {table.title(place)} cannot be {roles[place]!r} and {role!r} at once; "
-                    f"pass columns={{{role!r}: ...}} to choose another"
+                raise value_error(
+                    f"{table.path}: {table.title(place)} cannot be {roles[place]!r} and {role!r} at once",
+                    "pass {columns} to choose another",
+                    columns={role: ...},
                 )
             roles[place] = role
     return by_role
@@ -184,7 +188,8 @@ def _preferred(table: Table, role: str, places: tuple[int, ...]) -> tuple[int, .
 
 def _ambiguous(table: Table, role: str, places: Sequence[int]) -> ValueError:
     titles = " and ".join(table.title(place) for place in places)
-    return ValueError(f"{table.path}: {titles} could both be {role!r}; pass columns={{{role!r}: ...}} to choose")
+    problem = f"{table.path}: {titles} could both be {role!r}"
+    return value_error(problem, "pass {columns} to choose", columns={role: ...})
 
 
 def _is_plausible(form: Form, by_role: Mapping[str, tuple[int, ...]]) -> bool:
@@ -238,10 +243,12 @@ def _by_position(
                 by_role[role] = (*by_role.get(role, ()), place)
             extras = _extras(table, explicit, by_role, (*form.optional, *EXTRAS))
             return form, _check_unique(table, {**by_role, **extras})
-    raise ValueError(
+    raise value_error(
         f"{table.path} has {len(places)} columns without names"
         f"{f', which is not the usual number for {kind!r}' if kind else ''}; expected 3 (anchor, near, far) or 4 "
-        '(near_1, near_2, far_1, far_2); pass their roles, such as columns={"anchor": 0, "near": 1, "far": 2}'
+        "(near_1, near_2, far_1, far_2)",
+        "pass their roles, such as {columns}",
+        columns={"anchor": 0, "near": 1, "far": 2},
     )
 
 
@@ -277,7 +284,8 @@ def _left_right_choice(table: Table, by_role: Mapping[str, tuple[int, ...]]) -> 
 def _locate(table: Table, role: str, choice: str | int | Sequence[str | int] | None) -> tuple[int, ...]:
     """Return the positions of the columns that the user chose for a role."""
     if role not in ALIASES and role not in NUMBERED:
-        raise ValueError(f"columns has the role {role!r}; choose from: {', '.join((*ALIASES, *NUMBERED))}")
+        rule = f"choose from: {', '.join((*ALIASES, *NUMBERED))}"
+        raise ParameterError("columns", role, rule, problem=f"has the role {role!r}")
     if choice is None:
         return ()
     columns: Iterable[str | int] = [choice] if isinstance(choice, str | int) else choice
@@ -295,13 +303,14 @@ def _locate(table: Table, role: str, choice: str | int | Sequence[str | int] | N
     return tuple(located)
 
 
-def _not_understood(table: Table, kind: str | None) -> str:
+def _not_understood(table: Table, kind: str | None) -> Message:
     forms = [form for form in FORMS if kind == form.kind or (kind is None and form.roles != ("items",))]
     expected = "; ".join(dict.fromkeys(", ".join(form.roles) for form in forms))
     items = len(_by_name(table, "items", {}))
     hint = f" ({items} of them are items, but 3 are expected unless one is the odd one)" if items not in (0, 3) else ""
-    return (
+    return Message(
         f"{table.path} has the columns {table.titles}{hint}, which are not understood"
-        f"{f' as {kind!r}' if kind else ''}; expected one of the sets ({expected}): "
-        f'rename them, or assign roles with columns={{"{forms[0].roles[0]}": ..., ...}}'
+        f"{f' as {kind!r}' if kind else ''}; expected one of the sets ({expected})",
+        "rename them, or assign roles, such as {columns}",
+        columns=dict.fromkeys(forms[0].roles, ...),
     )

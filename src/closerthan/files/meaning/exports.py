@@ -13,7 +13,7 @@ PsychoPy       one row per screen; answers and times are in columns named after 
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +23,7 @@ from closerthan.files.formats.lists import expand_lists
 from closerthan.files.formats.nested_json import is_object_column
 from closerthan.files.formats.tables import MISSING, Column, Table, TableWrapper
 from closerthan.files.meaning.columns import Layout, find_layout
+from closerthan.files.meaning.reading import ColumnChoice
 
 __all__ = ["Export", "NamedTable", "Tool", "expand_all_lists", "recognise_tool"]
 
@@ -210,7 +211,7 @@ def expand_all_lists(table: Table) -> Table:
     return expand_lists(table)
 
 
-def _jspsych_columns(table: Table, kind: str | None) -> dict[str, Any]:
+def _jspsych_columns(table: Table, kind: str | None) -> dict[str, ColumnChoice]:
     """Return the columns of jsPsych by role: stimulus is the anchor, choices are the options, response the choice."""
     choices = [name for name in table.names if name and re.fullmatch(r"choices_\d+", plain(name))]
     answer = next((name for name in table.names if name and plain(name) in ("response", "button_pressed")), None)
@@ -229,7 +230,7 @@ def _jspsych_columns(table: Table, kind: str | None) -> dict[str, Any]:
     return {**anchor, "shown": choices, "chosen": answer}
 
 
-def _psychopy_columns(table: Table) -> dict[str, Any]:
+def _psychopy_columns(table: Table) -> dict[str, ColumnChoice]:
     """Return the columns with the responses and times of the only PsychoPy component that records answers."""
     objects = [place for place, name in enumerate(table.names) if name and is_object_column(name)]
     responses = [

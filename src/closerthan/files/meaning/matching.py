@@ -7,6 +7,8 @@ from typing import Any
 
 from closerthan.files.formats.tables import abbreviated
 from closerthan.files.meaning.answers import Answers, read_answers
+from closerthan.files.meaning.reading import ReadingOptions
+from closerthan.messages import value_error
 
 __all__ = ["about", "read_about"]
 
@@ -24,20 +26,23 @@ def read_about(path: Path, n_objects: int, names: tuple[str, ...] | None, readin
         if names is not None and answers.summary.numbering != "names" and not {"names", "numbering"} & set(reading):
             own_names = read_answers(path, **{**reading, "numbering": "names"}).comparisons.names or ()
             unknown = [name for name in own_names if name not in set(names)]
-            raise ValueError(
-                f"{path} is about {_some(unknown)}, the map about {_some(names)}: these are not the same objects; "
-                'if the numbers are positions in the map, pass numbering="0-based" (or "1-based")'
+            raise value_error(
+                f"{path} is about {_some(unknown)}, the map about {_some(names)}: these are not the same objects",
+                "if the numbers are positions in the map, pass {numbering}",
+                numbering=("0-based", "1-based"),
             )
     return answers
 
 
-def about(path: Path, n_objects: int, names: Sequence[str] | None) -> dict[str, Any]:
+def about(path: Path, n_objects: int, names: Sequence[str] | None) -> ReadingOptions:
     """Return the options with which :func:`read_answers` reads a file about the objects of a map."""
     if names is not None:
         return {"names": names}
     # The objects of a map without names are numbered from 0. A file in which 0 happens not to occur would otherwise be
     # read as counting from 1. (.mat files declare their numbering.)
-    return {"n_objects": n_objects, **({} if path.suffix.lower() == ".mat" else {"numbering": "0-based"})}
+    if path.suffix.lower() == ".mat":
+        return {"n_objects": n_objects}
+    return {"n_objects": n_objects, "numbering": "0-based"}
 
 
 def _some(names: Sequence[str]) -> str:

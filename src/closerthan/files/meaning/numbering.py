@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from closerthan.checks import distinct
 from closerthan.comparisons import most_objects
 from closerthan.files.formats.tables import abbreviated
+from closerthan.messages import Message, Suggested
 
 NUMBERINGS = ("0-based", "1-based", "names")
 """How labels in a file can refer to objects: by numbers from 0, by numbers from 1, or by names."""
@@ -24,8 +25,8 @@ _CODE = re.compile(r"0\d+")
 class BadLabelError(ValueError):
     """A label that is inconsistent with the others; the attribute ``label`` helps to find its line."""
 
-    def __init__(self, label: str, problem: str) -> None:
-        super().__init__(problem)
+    def __init__(self, label: str, problem: str, way_out: str = "", **arguments: Suggested) -> None:
+        super().__init__(Message(problem, way_out, **arguments) if way_out else problem)
         self.label = label
 
 
@@ -104,14 +105,18 @@ def _detect(labels: Sequence[str], names: Sequence[str] | None, n_objects: int |
             other = labels[whole.index(False)]
             raise BadLabelError(
                 other,
-                f'{other!r} is not a whole number, but other objects are; pass numbering="names" if all are names',
+                f"{other!r} is not a whole number, but other objects are",
+                "pass {numbering} if all are names",
+                numbering="names",
             )
         decimal = next((name for name in labels if _DECIMAL.fullmatch(name)), None)
         if decimal is not None:
             raise BadLabelError(
-                decimal, f'{decimal!r} is not a whole number; objects are names or whole numbers (numbering="names" '
-                "takes it as a name)",
-            )  # fmt: skip
+                decimal,
+                f"{decimal!r} is not a whole number",
+                "objects are names or whole numbers ({numbering} takes it as a name)",
+                numbering="names",
+            )
         return "names", "they are not numbers"
     if any(name[0] == "0" and _CODE.fullmatch(name) for name in labels):
         return "names", "they are numbers with leading zeros"
@@ -120,7 +125,10 @@ def _detect(labels: Sequence[str], names: Sequence[str] | None, n_objects: int |
     if lowest < 0:
         negative = labels[int(values.argmin())]
         raise BadLabelError(
-            negative, f'object {negative} is negative; objects are numbered from 0 or 1, or numbering="names"'
+            negative,
+            f"object {negative} is negative; objects are numbered from 0 or 1",
+            "pass {numbering} if they are names",
+            numbering="names",
         )
     if names is None and n_objects is None:
         if lowest > 1:
@@ -170,7 +178,9 @@ def _by_number(
         if not _WHOLE.fullmatch(name):
             raise BadLabelError(
                 name,
-                f"{name!r} is not a whole number, but the objects are numbered from {first}; pass names= to name them",
+                f"{name!r} is not a whole number, but the objects are numbered from {first}",
+                "pass {names} to name them",
+                names=...,
             )
         number = _whole(name) - first
         if number < 0:
@@ -178,7 +188,8 @@ def _by_number(
         if size is not None and number >= size:
             raise BadLabelError(name, f"object {name} is too large for {size} objects that are numbered from {first}")
         if number >= _LIMIT:
-            raise BadLabelError(name, f'object {name} is too large for an object number; pass numbering="names"')
+            problem = f"object {name} is too large for an object number"
+            raise BadLabelError(name, problem, "pass {numbering}", numbering="names")
         numbers.append(number)
     if size is None:
         size = max(numbers) + 1
@@ -186,8 +197,10 @@ def _by_number(
             largest = labels[int(np.argmax(numbers))]
             raise BadLabelError(
                 largest,
-                f"object {largest} implies a map of {size:,} objects, of which only {len(numbers):,} occur; "
-                f'if the numbers are names, pass numbering="names"; otherwise pass n_objects={size}',
+                f"object {largest} implies a map of {size:,} objects, of which only {len(numbers):,} occur",
+                "if the numbers are names, pass {numbering}; otherwise pass {n_objects}",
+                numbering="names",
+                n_objects=size,
             )
     if names is None and first == 1:
         names = [str(number) for number in range(1, size + 1)]

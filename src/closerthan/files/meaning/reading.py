@@ -4,7 +4,7 @@ import dataclasses
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal, TypedDict
 
-from closerthan.checks import check_keywords, checked
+from closerthan.checks import ParameterError, check_keywords, checked
 from closerthan.files.formats.readers import FileOptions
 from closerthan.files.meaning.columns import EXTRAS
 
@@ -73,9 +73,8 @@ class Reading:
         _CHECKED_INIT(reading, **options)
         marking = reading.catch_column
         if marking is not None and not isinstance(marking, str | int):
-            raise ValueError(
-                f'columns has {marking!r} for "catch"; one column is expected, as in "is_catch" or "kind=check"'
-            )
+            rule = 'one column is expected, as in "is_catch" or "kind=check"'
+            raise ParameterError("columns", marking, rule, problem=f'has {marking!r} for "catch"')
         return reading
 
     def changes(self) -> dict[str, Any]:

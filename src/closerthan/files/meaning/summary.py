@@ -8,6 +8,7 @@ import numpy as np
 from closerthan.comparisons import Comparisons, pair_questions
 from closerthan.files.formats.tables import abbreviated
 from closerthan.files.meaning.interpretation import RULES
+from closerthan.messages import prefixed
 from closerthan.wording import percent
 
 _MAX_LISTED = 12  # unused columns listed in the text
@@ -76,6 +77,10 @@ class Summary:
     notes: tuple[str, ...] = ()
 
     def __str__(self) -> str:
+        return "\n".join(self.lines())
+
+    def lines(self) -> list[str]:
+        """Return the lines of the text."""
         numbering = {"0-based": "numbers from 0", "1-based": "numbers from 1", "names": "names"}[self.numbering]
         unseen = self.n_objects - self.n_mentioned
         unmentioned = f", of which {unseen:,} never occur{'s' * (unseen == 1)}" if unseen else ""
@@ -105,7 +110,7 @@ class Summary:
         if self.not_used:
             lines["not used"] = abbreviated(self.not_used, _MAX_LISTED)
         text = [f"{name:<13}{value}" for name, value in lines.items()]
-        return "\n".join(text + [f"{'note':<13}{note}" for note in self.notes])
+        return text + [prefixed(f"{'note':<13}", note) for note in self.notes]
 
 
 def describe_counts(dropped: Mapping[str, int]) -> str:

@@ -24,6 +24,7 @@ from closerthan.files.meaning.answers import read_answers
 from closerthan.files.meaning.folders import files_in, person_of_file
 from closerthan.files.meaning.reading import Reading, ReadingOptions
 from closerthan.files.stored.large import Portion, as_int32, read_large
+from closerthan.messages import value_error
 from closerthan.objective.processes import Processes
 
 __all__ = ["Place", "read_part"]
@@ -183,7 +184,8 @@ def _concatenate(path: Path, parts: dict[str, tuple[Comparisons, str]]) -> tuple
         return next(iter(parts.values()), None)
     numberings = {numbering for _, numbering in parts.values()}
     if len(numberings) > 1:
-        raise ValueError(f"{path}: objects are {' and '.join(sorted(numberings))} in different files; pass numbering=")
+        problem = f"{path}: objects are {' and '.join(sorted(numberings))} in different files"
+        raise value_error(problem, "pass {numbering}", numbering=...)
     if len({answers.rows.shape[1] for answers, _ in parts.values()}) > 1:
         raise ValueError(_MIXED.format(path))
     names = None

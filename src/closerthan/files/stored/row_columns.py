@@ -58,9 +58,7 @@ class RowColumns:
 
     def add(self, first: int, batch: Any) -> None:
         """Store the next rows, which begin at row ``first``."""
-        columns: dict[str, Any] = {
-            role: batch.column(batch.schema.get_field_index(name)) for role, name in self.names.items()
-        }
+        columns = {role: batch.column(batch.schema.get_field_index(name)) for role, name in self.names.items()}
         people = None
         if "weight" in columns:
             self._write("weight", first, self._weights(first, columns["weight"]))
