@@ -327,8 +327,8 @@ def short_length(n_comparisons: int, n_coordinates: int) -> int:
 class RaceSetup:
     """How a race is run: how to fit, the candidates, the number of threads, and the deadline.
 
-    ``from_scratch``, ``refine`` and ``refine_many`` (comparisons) fit a candidate. They are called as ``fit(train, cell,
-    cancelled, seconds, start, seed=)``; ``from_scratch`` also gets the number of epochs as ``length=``.
+    ``from_scratch``, ``refine`` and ``refine_many`` (comparisons) fit a candidate. They are called as ``fit(train,
+    cell, cancelled, seconds, start, seed=)``; ``from_scratch`` also gets the number of epochs as ``length=``.
     """
 
     from_scratch: Callable[..., Result]

@@ -31,8 +31,8 @@ def test_questions_about_a_new_object_are_informative_about_its_position():
     assert (maps[:, :N] == POINTS).all()
     assert ct.triplet_error(so_far[-2:], maps.mean(axis=0)) == 0
 
-    def information(random_share):
-        rows = ct.choose_questions(answers, 6, about=[N], random_share=random_share, maps=maps, seed=0)
+    def information(random_fraction):
+        rows = ct.choose_questions(answers, 6, about=[N], random_fraction=random_fraction, maps=maps, seed=0)
         return expected_information("closer", rows, maps, loss).mean()
 
     assert information(0.0) > 1.5 * information(1.0)
