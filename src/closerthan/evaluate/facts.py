@@ -77,19 +77,24 @@ def check_about(result: Result, comparisons: Comparisons | None) -> None:
 
 
 def _race(result: Result) -> list[Fact]:
-    """Return a fact about the choice of the loss, if the fit chose it."""
+    """Return a fact about the choice of the loss and its penalty, if the fit chose them."""
     if not result.candidates:
         return []
-    value = result.candidates[0].loss + (f", {result.choice_in_words}" if result.choice_in_words else "")
-    errors = ", ".join(f"{candidate.loss} {percent(candidate.held_out_error)}" for candidate in result.candidates)
+    winner, *others = result.candidates
+    value = f"{winner.loss} with penalty {winner.penalty:g}" + (
+        f", {words}" if (words := result.choice_in_words) else ""
+    )
     by_people = result.settings is not None and result.settings.by == "people"
     held_out = "answers of held-out people" if by_people else "held-out answers"
-    note = f"chosen by the error on {held_out}: {errors}"
+    best = {winner.loss: winner.held_out_error}
+    for candidate in others:
+        best.setdefault(candidate.loss, candidate.held_out_error)
+    errors = ", ".join(f"{loss} {percent(error)}" for loss, error in best.items())
+    note = f"chosen by the error on {held_out}, each loss with its best penalty: {errors}"
     if result.tied_losses:
-        winner = result.candidates[0].loss
-        names = listed([winner, *result.tied_losses])
-        tie = f"{names} cannot be told apart by their errors on {held_out} after a few epochs (paired test at 5 %)"
-        note = f"{tie}; {winner} was used; {note}"
+        names = listed([winner.loss, *result.tied_losses])
+        tie = f"{names} cannot be told apart by their errors on {held_out} (paired test at 5 %)"
+        note = f"{tie}; {winner.loss} was used; {note}"
     return [Fact("Loss", value, note)]
 
 

@@ -97,17 +97,20 @@ def _fit(result: Result) -> str:
     settings = result.settings
     if settings is None:
         return f"The map was computed with closerthan {__version__}."
+    loss = f"the loss {result.loss_name}"
+    if result.penalty:
+        loss += f" with a penalty of strength {result.penalty:g} on squared distances (a Gaussian prior on positions)"
     choice = ""
     if result.candidates:
-        losses = ", ".join(sorted(candidate.loss for candidate in result.candidates))
+        losses = ", ".join(sorted({candidate.loss for candidate in result.candidates}))
         unit = "answers of held-out participants" if settings.by == "people" else "held-out answers"
-        choice = f", which had the lowest error on {unit} among {losses}"
+        choice = f", which had the lowest error on {unit} among {losses}, each with penalties of several strengths"
         if result.tied_losses:
             choice += f" ({listed(result.tied_losses)} did not differ from it significantly)"
     solver = settings.solver_name or type(settings.solver).__name__
     seed = "without a fixed seed" if settings.seed is None else f"seed {settings.seed}"
     computation = f"it was minimised with closerthan {__version__} (solver {solver}, {seed})"
-    return f"We used the loss {result.loss_name}{choice}; {computation}."
+    return f"We used {loss}{choice}; {computation}."
 
 
 def _are_other_people(result: Result, comparisons: Comparisons, test: Comparisons | None) -> bool:

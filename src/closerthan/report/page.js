@@ -11,7 +11,7 @@
  *   violations: Violation[], violated: number, best: number,
  *   history: Record<Clock, number[]> &
  *     Record<"objective" | "train_error" | "validation_error" | "step", (number | null)[]>,
- *   race: {loss: string, held_out_error: number, train_error: number | null, rounds: number}[],
+ *   race: {loss: string, penalty: number, held_out_error: number, train_error: number | null, rounds: number}[],
  *   python: string | null, command: string | null, caution: string | null, methods: string, groups: Clusters | null,
  *   believe: Findings | null, colours: string[], grey: string}} ReportContent */
 
@@ -714,6 +714,7 @@
       const behind = candidate.held_out_error - data.race[0].held_out_error;
       row.append(make("td", candidate.loss));
       for (const text of [
+        String(candidate.penalty),
         percent(candidate.held_out_error),
         candidate === data.race[0] ? "" : percent(behind),
         candidate.train_error === null ? "" : percent(candidate.train_error),
