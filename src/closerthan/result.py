@@ -191,16 +191,20 @@ class Result:
         return f"{percentage_points(self.margin_of_choice, 2)} percentage points ahead of {self.runner_up.loss}"
 
     @property
-    def different_starts(self) -> tuple[Start, ...]:
-        """The starts whose maps differ clearly from the best one, if these are more than half; otherwise none.
-
-        A few bad starts among many are common and harmless. If most starts disagree, the answers hardly determine the
-        map.
-        """
+    def close_starts(self) -> tuple[Start, ...]:
+        """The better half of the starts other than the best one, whose maps compete with it."""
         others = [start for number, start in enumerate(self.starts) if number != self.best_start]
-        measured = [start for start in others if not math.isnan(start.distance)]
-        different = tuple(start for start in measured if start.is_different)
-        return different if 2 * len(different) > len(measured) else ()
+        measured = sorted((start for start in others if not math.isnan(start.distance)), key=lambda start: start.rank)
+        return tuple(measured[: math.ceil(len(measured) / 2)])
+
+    @property
+    def different_starts(self) -> tuple[Start, ...]:
+        """The close starts whose maps differ clearly from the best one, if these are more than half; otherwise none.
+
+        Bad starts are common and harmless. If most of the good ones disagree, the answers hardly determine the map.
+        """
+        different = tuple(start for start in self.close_starts if start.is_different)
+        return different if 2 * len(different) > len(self.close_starts) else ()
 
     @checked
     def probability(self, rows: Comparisons | ArrayLike) -> NDArray[np.float64]:

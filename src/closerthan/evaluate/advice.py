@@ -154,8 +154,8 @@ def _different_starts(result: Result) -> list[Advice]:
     different = result.different_starts
     if not different:
         return []
-    n_others = len(result.starts) - 1
-    which = "two starts lead" if n_others == 1 else f"{len(different)} of {n_others} other starts lead"
+    n_others = len(result.close_starts)
+    which = "two starts lead" if n_others == 1 else f"{len(different)} of the {n_others} next best starts lead"
     where = "to different maps" if n_others == 1 else "to a different map"
     distance = max(start.distance for start in different)
     text = (
