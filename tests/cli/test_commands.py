@@ -157,7 +157,7 @@ class TestFit:
         assert result.candidates == chosen.candidates
         assert len(result.starts) == len(chosen.starts)
         assert np.array_equal(result.embedding, ct.embed(answers, settings=chosen.settings).embedding)
-        note = "withheld from a second fit and from the choice of the loss"
+        note = "withheld from a second fit and from the choice of loss and penalty"
         assert note in " ".join(closerthan("fit", simulated, "--no-report", "--seed", 2, "--force").stdout.split())
 
     def test_resumes_the_map_and_the_choice_of_its_loss(self, simulated, monkeypatch):

@@ -60,10 +60,10 @@ class FitJob:
 
 @dataclasses.dataclass(frozen=True)
 class LossChoice:
-    """The choice of the loss for both fits of a job: the map, and the second fit that measures the held-out error.
+    """The choice of loss and penalty for both fits of a job: the map, and the one that measures the held-out error.
 
-    The loss is chosen once, on the answers that both fits see. The held-out answers influence neither the choice nor
-    the second fit, so that its error on them is that on new answers.
+    They are chosen once, on the answers that both fits see. The held-out answers influence neither the choice nor the
+    second fit, so that its error on them is that on new answers.
 
     Attributes
     ----------
@@ -191,13 +191,13 @@ def _grouped(result: "Result", n_groups: int | None, findings: "Findings | None"
 def _loss_choice(
     job: FitJob, fraction: float, budget: Budget, running: Running, say: Callable[[str], None]
 ) -> LossChoice | None:
-    """Choose the loss on all answers but a fraction; None if each fit is to choose it, or none is to be chosen."""
+    """Choose loss and penalty on all answers but a fraction; None if both are fixed, or if each fit is to choose."""
     from closerthan.evaluate.held_out import HeldOutSplit
     from closerthan.fit.embedding import embed
 
     settings = job.fitting.settings
     # Each person is held out once, from one of several fits, so there are no answers that all fits see.
-    if not settings.is_auto or settings.by == "people" or not job.answers.has_several_groups(settings.by):
+    if not settings.must_choose or settings.by == "people" or not job.answers.has_several_groups(settings.by):
         return None
     say("choosing the loss")
     try:
@@ -247,8 +247,8 @@ def _second_fit(
     if not answers.has_several_groups(settings.by):
         return not_measured(f"there are too few {answers.split_unit(settings.by)} to hold some out")
     settings = settings.within(budget)
-    if settings.by == "people" and first.candidates:  # several fits: the loss is chosen once
-        settings = settings.replace(loss=first.candidates[0].loss)
+    if settings.by == "people" and first.candidates and first.settings is not None:  # several fits, one choice
+        settings = settings.replace(loss=first.settings.loss, penalty=first.settings.penalty)
     options = job.fitting.run_options(progress and "second fit")
     try:
         if choice is not None:
@@ -262,7 +262,7 @@ def _second_fit(
         return not_measured(str(error))
     if measured.stopped_by == "time_limit":
         return not_measured("the second fit ran out of time")
-    withheld_from = "a second fit" if choice is None else "a second fit and from the choice of the loss"
+    withheld_from = "a second fit" if choice is None else "a second fit and from the choice of loss and penalty"
     note = f"{measured.amount} withheld from {withheld_from}: expect this error on new answers"
     if measured.by == "people":
         n_fits = measured.n_fits
