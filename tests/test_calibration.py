@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from closerthan.calibration import Calibration, Tenth, reliability, tenths, unreliable
+from closerthan.calibration import MOST_FROM_ALL_STARTS, Calibration, Tenth, reliability, tenths, unreliable
 
 
 def answers_of(curve, n_answers, seed=0):
@@ -18,6 +18,16 @@ def test_the_true_curve_is_recovered(slope, power):
     assert fitted.slope == pytest.approx(slope, rel=0.15)
     assert fitted.power == pytest.approx(power, rel=0.15)
     assert all(abs(tenth.predicted - tenth.right) < 0.03 for tenth in fitted.tenths)
+
+
+@pytest.mark.parametrize("curve", [Calibration(2.0, 1.0, lapse=0.2), Calibration(0.7, 0.6), Calibration(1.0, 1.4)])
+def test_many_answers_recover_the_curve_precisely(curve):
+    scores = answers_of(curve, 3 * MOST_FROM_ALL_STARTS)
+    places = np.linspace(-4, 4, 41)
+    expected = curve.probability(places)
+    fitted = Calibration.fitted(scores)
+    assert fitted.n_answers == len(scores)
+    np.testing.assert_allclose(fitted.probability(places), expected, atol=0.006)
 
 
 def test_the_unit_of_scores_does_not_matter():

@@ -22,6 +22,7 @@ POWER_SPREAD = 0.5  # prior standard deviation of log(power)
 LAPSE_PRIOR = 5.0  # b of the Beta(1, b) prior of the lapse rate, whose mode is 0: lapses need evidence
 LEAST_LAPSE, MOST_LAPSE = 1e-4, 0.9  # bounds that keep the log odds of the lapse rate finite
 FIRST_LAPSES = (0.02, 0.2, 0.5)  # starting values of the fit: a low power without lapses can be a local optimum
+MOST_FROM_ALL_STARTS = 100_000  # scores; of more, a sample chooses the start, from which the fit to all is short
 FEWEST_TO_DOUBT = 30  # independent answers in a tenth, set by judgement; fewer are inconclusive
 CLEARLY_OFF = 0.05  # difference of predicted and observed frequency that matters in practice, set by judgement
 CONFIDENCE = 0.99  # level of each of the five intervals; all five then hold with 95 % (Bonferroni)
@@ -127,18 +128,19 @@ class Calibration:
         from scipy.optimize import minimize
 
         score = np.asarray(scores, dtype=np.float64)
-        weight = np.ones(len(score)) if weights is None else np.asarray(weights, dtype=np.float64)
-        if not len(score) or not weight.sum() > 0:
+        all_weights = np.ones(len(score)) if weights is None else np.asarray(weights, dtype=np.float64)
+        if not len(score) or not all_weights.sum() > 0:
             raise ValueError("there are no answers to calibrate with; hold some out")
         size = np.abs(score)
         # Scores are divided by their mean size, so that the optimum is near the first guess.
-        unit = float(np.average(size, weights=weight)) or 1.0
-        sign, log_size = np.sign(score), np.log(np.maximum(size / unit, 1e-12))
+        unit = float(np.average(size, weights=all_weights)) or 1.0
+        signs, log_sizes = np.sign(score), np.log(np.maximum(size / unit, 1e-12))
         spreads = np.array([SLOPE_SPREAD, POWER_SPREAD])
 
-        def cost(parameters: Array) -> tuple[float, Array]:
-            """Return minus the logarithm of the posterior density, and its gradient."""
+        def cost(parameters: Array, every: int = 1) -> tuple[float, Array]:
+            """Return minus the logarithm of the posterior density given every n-th score, and its gradient."""
             log_slope, log_power, lapse_odds = parameters
+            sign, log_size, weight = signs[::every], log_sizes[::every], all_weights[::every]
             curve = sign * np.exp(log_slope + np.exp(log_power) * log_size)
             lapse = float(expit(lapse_odds)) if lapses else 0.0
             log_attentive = math.log1p(-lapse) - np.logaddexp(0.0, -curve)
@@ -155,16 +157,20 @@ class Calibration:
             return float(total), slopes
 
         bounds = [(-6.0, 6.0), (-1.5, 1.0) if bent else (0.0, 0.0), (logit(LEAST_LAPSE), logit(MOST_LAPSE))]
-        with one_blas_thread():
-            fits = [
-                minimize(cost, np.array([0.0, 0.0, logit(first)]), jac=True, method="L-BFGS-B", bounds=bounds)
-                for first in (FIRST_LAPSES if lapses else FIRST_LAPSES[:1])
-            ]
-        log_slope, log_power, lapse_odds = min(fits, key=lambda fit: float(fit.fun)).x
+
+        def best_from(starts: Sequence[Array], every: int) -> Array:
+            with one_blas_thread():
+                fits = [minimize(cost, start, (every,), jac=True, method="L-BFGS-B", bounds=bounds) for start in starts]
+            return np.asarray(min(fits, key=lambda fit: float(fit.fun)).x)
+
+        starts = [np.array([0.0, 0.0, logit(first)]) for first in (FIRST_LAPSES if lapses else FIRST_LAPSES[:1])]
+        if len(score) > MOST_FROM_ALL_STARTS:
+            starts = [best_from(starts, math.ceil(len(score) / MOST_FROM_ALL_STARTS))]
+        log_slope, log_power, lapse_odds = best_from(starts, 1)
         power = math.exp(log_power)
         lapse = float(expit(lapse_odds)) if lapses else 0.0
         fit = cls(math.exp(log_slope) / unit**power, power, len(score), lapse=lapse)
-        return dataclasses.replace(fit, tenths=tenths(fit.probability(score), weight, units))
+        return dataclasses.replace(fit, tenths=tenths(fit.probability(score), all_weights, units))
 
     def probability(self, scores: ArrayLike) -> Array:
         """Return the probability that the answer is as written."""

@@ -148,6 +148,37 @@ class TestFit:
         assert facts["Held-out error"].startswith(f"{100 * error:.1f} %")
         assert "Held-out error" in facts
 
+    def test_chooses_the_loss_once_and_without_the_held_out_answers(self, simulated):
+        closerthan("fit", simulated, "--no-report", "--seed", 2)
+        answers = ct.read_comparisons(simulated)
+        train, _ = answers.split(0.1, np.random.default_rng(2))
+        chosen = ct.embed(train, seed=2)
+        result = ct.Result.load("answers-map/result.npz")
+        assert result.candidates == chosen.candidates
+        assert len(result.starts) == len(chosen.starts)
+        assert np.array_equal(result.embedding, ct.embed(answers, settings=chosen.settings).embedding)
+        note = "withheld from a second fit and from the choice of loss and penalty"
+        assert note in " ".join(closerthan("fit", simulated, "--no-report", "--seed", 2, "--force").stdout.split())
+
+    def test_resumes_the_map_and_the_choice_of_its_loss(self, simulated, monkeypatch):
+        closerthan("fit", simulated, "--no-report", "--out", "plain")
+        with monkeypatch.context() as broken:
+            broken.setattr("closerthan.cli.output.write_folder", lambda *_: 1 / 0)
+            assert CliRunner().invoke(app, ["fit", simulated, "--no-report", "--checkpoint", "state.npz"]).exit_code
+        assert Path("state.npz").exists()
+        assert Path("state.npz.choice").exists()
+        closerthan("fit", simulated, "--no-report", "--checkpoint", "state.npz", "--resume")
+        maps = [ct.Result.load(f"{folder}/result.npz") for folder in ("plain", "answers-map")]
+        assert np.array_equal(maps[0].embedding, maps[1].embedding)
+        assert maps[0].candidates == maps[1].candidates
+
+    def test_removes_the_checkpoints_of_the_map_and_of_the_choice_at_the_end(self, simulated, empty_folder):
+        plain = closerthan("fit", simulated, "--no-report").stdout.partition("Stopped")[0]
+        before = sorted(empty_folder.iterdir())
+        with_checkpoint = closerthan("fit", simulated, "--no-report", "--force", "--checkpoint", "state.npz").stdout
+        assert with_checkpoint.partition("Stopped")[0] == plain
+        assert sorted(empty_folder.iterdir()) == before
+
     def test_says_what_to_try_when_it_is_poor(self, empty_folder):
         rng = np.random.default_rng(0)
         rows = np.array([rng.permutation(12)[:3] for _ in range(400)])
@@ -230,10 +261,10 @@ class TestProgress:
 
         monkeypatch.setattr("closerthan.fit.progress.phases", noted)
         shown = closerthan("fit", cities, "--progress").stderr
-        assert said == [(True, f"reading {cities}"), (True, "writing the map"), (True, "writing the report"),
-                        (True, "drawing the map")]  # fmt: skip
+        assert said == [(True, f"reading {cities}"), (True, "choosing the loss"), (True, "writing the map"),
+                        (True, "writing the report"), (True, "drawing the map")]  # fmt: skip
         bars = re.findall(r"^(.*?) \W* *\d+/\d+ (?:trials|epochs)", shown, re.MULTILINE)
-        assert bars == ["choosing the loss", "fitting", "second fit: choosing the loss", "second fit"]
+        assert bars == ["fitting", "second fit"]
 
     def test_shows_phases_on_a_terminal_and_names_as_they_are(self, monkeypatch, capsys):
         monkeypatch.setenv("FORCE_COLOR", "1")

@@ -35,3 +35,13 @@ def test_a_question_about_objects_does_not_depend_on_how_their_answer_is_written
     keys = object_set_keys(odd_one_out, 4, np.array([0, 0, 1, 2], np.int32))
     first, second, third, last = consecutive_numbers(keys)
     assert first == second == third != last
+
+
+@pytest.mark.parametrize("bits", [1, 20, 40, 54, 60, 64])
+def test_keys_of_any_size_are_numbered_in_their_order(bits, rng):
+    keys = rng.integers(0, 2**bits, size=2000, dtype=np.uint64)
+    # Some keys are repeated, and some differ only in their last bits.
+    keys = np.concatenate([keys, keys[:500], keys[500:1000] ^ np.uint64(1)])
+    distinct, expected = np.unique(keys, return_inverse=True)
+    assert np.array_equal(consecutive_numbers(keys), expected)
+    assert consecutive_numbers(keys).max() == len(distinct) - 1

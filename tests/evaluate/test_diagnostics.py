@@ -30,6 +30,11 @@ def test_the_least_error_is_reached_by_a_map_where_only_pairs_contradict(rng):
     assert all(ct.triplet_error(both, rng.standard_normal((12, 11))) >= 10 / 130 for _ in range(20))
 
 
+def test_the_least_error_finds_contradictions_between_answers_about_different_sets_of_objects():
+    rows = [[0, 1, 2], [0, 1, 3], [0, 2, 1], [0, 2, 4]]  # the first answer is also about 3, the second about 4
+    assert least_error(ct.Comparisons.from_triplets(rows, answers=[1, 1, 2, 2])) == 1 / 4
+
+
 def test_the_least_error_counts_the_minority_of_each_question():
     rows = [[0, 1, 2]] * 3 + [[0, 2, 1]] * 2 + [[1, 0, 2]] + [[3, 1, 0]]
     assert least_error(ct.Comparisons.from_triplets(rows)) == 2 / 7

@@ -63,6 +63,29 @@ def questions(comparisons):
     return {frozenset(objects) for objects in mentioned.values()}
 
 
+@pytest.mark.parametrize("with_answers", [False, True])
+def test_the_groups_of_a_part_are_those_of_its_rows(study, with_answers):
+    study = study if with_answers else study.replace(answers=None)
+    for part in study.split(0.3, np.random.default_rng(0)):
+        alone = part.replace(rows=part.rows)  # does not know what was split
+        assert np.array_equal(part.groups(), alone.groups())
+        assert np.array_equal(np.unique(alone.groups()), np.arange(alone.groups().max() + 1))
+
+
+def test_groups_are_numbered_without_gaps_if_answers_were_left_out():
+    answers = ct.Comparisons.from_triplets([[0, 1, 2], [1, 0, 2], [3, 4, 0]], answers=[1, 1, 2])
+    last = answers.take(slice(2, None))
+    assert last.groups().tolist() == [0]
+    assert not last.has_several_groups()
+
+
+def test_groups_can_be_changed_neither_by_the_caller_nor_by_other_weights(study):
+    with pytest.raises(ValueError, match="read-only"):
+        study.groups()[0] = 1
+    assert np.array_equal(study.weighted(np.ones(len(study))).groups(), study.groups())
+    assert np.array_equal(pickle.loads(pickle.dumps(study)).groups(), study.groups())
+
+
 def by_folds(study, by, monkeypatch, tmp_path):
     return list(folds(study, 4, 3, by=by))
 

@@ -295,6 +295,12 @@ def test_every_reason_to_stop_is_explained(fit, cities, reason):
 # ---- violations --------------------------------------------------------------------------------------------------
 
 
+def test_violated_answers_may_have_no_weight():
+    answers = ct.Comparisons.from_triplets([[0, 1, 2], [0, 2, 1]], weights=[1.0, 0.0])
+    (violation,) = most_violated(answers, [[0.0], [1.0], [3.0]])
+    assert violation.objects == (0, 2, 1)
+
+
 @pytest.mark.parametrize("quadruplets", [False, True])
 def test_the_most_violated_answers_are_those_that_a_full_search_finds(quadruplets):
     data = ct.datasets.synthetic(8, 2, 600, 100, flipped=0.3, quadruplets=quadruplets, seed=0)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from closerthan.cli.options import Fitting, Judging, Running, Writing
-from closerthan.settings import Budget
+from closerthan.settings import Budget, Settings
 
 if TYPE_CHECKING:
     from closerthan.arrays import Array
@@ -16,10 +16,12 @@ if TYPE_CHECKING:
     from closerthan.cli.recipe import Recipe
     from closerthan.comparisons import Comparisons
     from closerthan.evaluate.facts import Fact
-    from closerthan.evaluate.held_out import HeldOutError
+    from closerthan.evaluate.held_out import HeldOutError, HeldOutSplit
     from closerthan.objects import Clustering
     from closerthan.report.findings import Findings, FindingsRequest
     from closerthan.result import Result
+
+CHOICE_PART = 0.25  # fraction of a time limit for choosing the loss; the rest is for the two fits
 
 
 @dataclasses.dataclass(frozen=True)
@@ -49,6 +51,44 @@ class FitJob:
     request: "FindingsRequest | None" = None
     orient: "Callable[[Array], Array] | None" = None
 
+    @property
+    def people_weights(self) -> "Array | None":
+        """Weights of the answers by the quality of their people; None if all count the same."""
+        people = None if self.request is None else self.request.assessment
+        return people.weights if people is not None and people.is_weighted else None
+
+
+@dataclasses.dataclass(frozen=True)
+class LossChoice:
+    """The choice of loss and penalty for both fits of a job: the map, and the one that measures the held-out error.
+
+    They are chosen once, on the answers that both fits see. The held-out answers influence neither the choice nor the
+    second fit, so that its error on them is that on new answers.
+
+    Attributes
+    ----------
+    split
+        The answers that both fits see, and those that only the first one sees.
+    result
+        A fit with the chosen settings, stopped at its start.
+    """
+
+    split: "HeldOutSplit"
+    result: "Result"
+
+    def settings(self, budget: Budget) -> Settings:
+        """Return the settings of both fits, within a budget."""
+        assert self.result.settings is not None
+        return self.result.settings.within(budget)
+
+    def completed(self, result: "Result") -> "Result":
+        """Return a fit with these settings together with the candidates and the starts that they were chosen from."""
+        starts, best = list(self.result.starts), self.result.best_start
+        if len(result.starts) != 1 or len(starts) == 1:  # no start was chosen in advance
+            return dataclasses.replace(result, candidates=self.result.candidates)
+        starts[best] = result.starts[0]
+        return dataclasses.replace(result, candidates=self.result.candidates, starts=tuple(starts), best_start=best)
+
 
 def fit_and_write(job: FitJob, folder: Path, judging: Judging, writing: Writing, running: Running) -> None:
     """Fit a map, write everything to a folder, and print the result."""
@@ -67,13 +107,19 @@ def fit_and_write(job: FitJob, folder: Path, judging: Judging, writing: Writing,
     people = None if job.request is None else job.request.assessment
     answers = people.weighted if people is not None and people.is_weighted else job.answers
     with CtrlC(insistent=False) as ctrl_c:  # once there is a map, Ctrl-C only shortens the analyses
+        choice = None
+        if test is None and judging.held_out:
+            with phases(progress) as say:
+                choice = _loss_choice(job, judging.held_out, budget, running, say)
         result = embed(
             answers,
-            settings=fitting.settings,
+            settings=fitting.settings if choice is None else choice.settings(budget),
             checkpoint=running.checkpoint,
             resume=running.resume,
             **fitting.run_options(progress),
         )
+        if choice is not None:
+            result = choice.completed(result)
         if job.orient is not None:
             result = dataclasses.replace(result, embedding=job.orient(result.embedding))
         interrupted = result.stopped_by == "interrupted"
@@ -88,7 +134,7 @@ def fit_and_write(job: FitJob, folder: Path, judging: Judging, writing: Writing,
         if test is not None:
             measured = HeldOutError.of(test, result.embedding, unit_within(test, fitting.settings.by))
         elif judging.held_out and not ctrl_c.pressed.is_set():
-            measured, fact = _second_fit(job, result, judging.held_out, budget, progress=progress)
+            measured, fact = _second_fit(job, result, choice, judging.held_out, budget, progress=progress)
             lines.insert([line.name for line in lines].index("Chance level"), fact)
             if measured is not None:
                 result = dataclasses.replace(result, calibration=measured.calibration)
@@ -112,7 +158,8 @@ def fit_and_write(job: FitJob, folder: Path, judging: Judging, writing: Writing,
             fitted = Fitted(result, answers, origin, lines, python, findings, groups)
             written = write_folder(folder, fitted, writing, say)
         if running.checkpoint is not None and not interrupted:
-            running.checkpoint.unlink(missing_ok=True)  # it is no longer needed
+            for path in (running.checkpoint, _checkpoint_of_choice(running.checkpoint)):
+                path.unlink(missing_ok=True)  # it is no longer needed
     print_facts(lines)
     hints = [] if interrupted else suggestions(result, answers, measured, dims_were_tested=origin.dims is not None)
     if hints:
@@ -141,12 +188,54 @@ def _grouped(result: "Result", n_groups: int | None, findings: "Findings | None"
     return cluster(result, n_groups, maps=maps)
 
 
+def _loss_choice(
+    job: FitJob, fraction: float, budget: Budget, running: Running, say: Callable[[str], None]
+) -> LossChoice | None:
+    """Choose loss and penalty on all answers but a fraction; None if both are fixed, or if each fit is to choose."""
+    from closerthan.evaluate.held_out import HeldOutSplit
+    from closerthan.fit.embedding import embed
+
+    settings = job.fitting.settings
+    # Each person is held out once, from one of several fits, so there are no answers that all fits see.
+    if not settings.must_choose or settings.by == "people" or not job.answers.has_several_groups(settings.by):
+        return None
+    say("choosing the loss")
+    try:
+        split = HeldOutSplit.of(job.answers, fraction, settings.seed or 0, by=settings.by, weights=job.people_weights)
+    except ValueError:  # one part would be empty; the second fit says so
+        return None
+    options = job.fitting.run_options()
+    options["callback"] = lambda *_: True  # the choice is all that is needed
+    result = embed(
+        split.train,
+        settings=settings.within(budget.part(CHOICE_PART)),
+        checkpoint=None if running.checkpoint is None else _checkpoint_of_choice(running.checkpoint),
+        resume=running.resume,
+        **options,
+    )
+    if result.stopped_by == "interrupted":  # there is no map of all answers yet
+        raise KeyboardInterrupt
+    return LossChoice(split, result) if result.candidates else None
+
+
+def _checkpoint_of_choice(checkpoint: Path) -> Path:
+    """Return the file beside a checkpoint that keeps the choice of the loss.
+
+    Examples
+    --------
+    >>> _checkpoint_of_choice(Path("state.npz")).name
+    'state.npz.choice'
+    """
+    return checkpoint.with_name(f"{checkpoint.name}.choice")
+
+
 def _second_fit(
-    job: FitJob, first: "Result", fraction: float, budget: Budget, *, progress: bool
+    job: FitJob, first: "Result", choice: LossChoice | None, fraction: float, budget: Budget, *, progress: bool
 ) -> "tuple[HeldOutError | None, Fact]":
     """Measure the error of a fit without a fraction of the answers; return it and a fact that describes it."""
     from closerthan.evaluate.facts import Fact
     from closerthan.evaluate.held_out import held_out_error
+    from closerthan.fit.plan import FitPlan
     from closerthan.wording import percent_interval
 
     def not_measured(why: str) -> "tuple[None, Fact]":
@@ -158,24 +247,23 @@ def _second_fit(
     if not answers.has_several_groups(settings.by):
         return not_measured(f"there are too few {answers.split_unit(settings.by)} to hold some out")
     settings = settings.within(budget)
-    if settings.by == "people" and first.candidates:  # several fits: the loss is chosen once
-        settings = settings.replace(loss=first.candidates[0].loss)
-    people = None if job.request is None else job.request.assessment
+    if settings.by == "people" and first.candidates and first.settings is not None:  # several fits, one choice
+        settings = settings.replace(loss=first.settings.loss, penalty=first.settings.penalty)
+    options = job.fitting.run_options(progress and "second fit")
     try:
-        measured = held_out_error(
-            answers,
-            share=fraction,
-            weights=people.weights if people is not None and people.is_weighted else None,
-            settings=settings,
-            **job.fitting.run_options(progress and "second fit"),
-        )
+        if choice is not None:
+            plan = FitPlan.of(choice.settings(budget), None, options, accepts_validation_set=True)
+            measured = choice.split.error(plan.fit(choice.split.train, progress=plan.progress))
+        else:
+            measured = held_out_error(answers, share=fraction, weights=job.people_weights, settings=settings, **options)
     except KeyboardInterrupt:
         return not_measured("the second fit was interrupted")
     except ValueError as error:  # the fit to all answers is done and must not be lost
         return not_measured(str(error))
     if measured.stopped_by == "time_limit":
         return not_measured("the second fit ran out of time")
-    note = f"{measured.amount} withheld from a second fit: expect this error on new answers"
+    withheld_from = "a second fit" if choice is None else "a second fit and from the choice of loss and penalty"
+    note = f"{measured.amount} withheld from {withheld_from}: expect this error on new answers"
     if measured.by == "people":
         n_fits = measured.n_fits
         note = f"{measured.amount}; each person was withheld from one of {n_fits} fits: expect this for new people"

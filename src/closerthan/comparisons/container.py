@@ -11,7 +11,7 @@ it and in which block of dependent trials.
 import dataclasses
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Unpack
+from typing import Any, ClassVar, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -92,6 +92,8 @@ class Comparisons:
     person_names: tuple[str, ...] | None = None
     trials: Trials | None = None
     blocks: NDArray[np.int32] | None = None
+
+    _questions: ClassVar[NDArray[Any] | None] = None  # the groups by answers of an instance, once they are known
 
     @classmethod
     @checked
@@ -217,7 +219,10 @@ class Comparisons:
         ('bob',)
         """
         attributes = {field.name: getattr(self, field.name) for field in dataclasses.fields(Comparisons)}
-        return Comparisons.from_columns(**attributes | changes)
+        replaced = Comparisons.from_columns(**attributes | changes)
+        if not changes.keys() & {"rows", "n_objects", "answers"}:
+            replaced._keep_questions(self._questions)
+        return replaced
 
     def __post_init__(self) -> None:
         """Check types, shapes and ranges of the arrays, since kernels do not check them again."""
@@ -247,6 +252,10 @@ class Comparisons:
                 object.__setattr__(self, name, frozen(np.array(column, dtype=kind)))
         if self.trials is not None:
             object.__setattr__(self, "trials", self.trials.of_rows(len(rows)))
+
+    def __getstate__(self) -> dict[str, Any]:
+        # The groups can be computed again, and would make a pickle larger.
+        return {name: value for name, value in self.__dict__.items() if name != "_questions"}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         # A pickled array loses its read-only flag.
@@ -428,7 +437,17 @@ class Comparisons:
         >>> Comparisons.from_triplets([[0, 1, 2], [2, 0, 1], [0, 1, 3]]).groups().tolist()
         [0, 0, 1]
         """
-        return groups(self.rows, self.n_objects, self.answers, self.people, by, self.blocks)
+        if self.split_unit(by) != "answers":
+            return groups(self.rows, self.n_objects, self.answers, self.people, by, self.blocks)
+        if self._questions is None:
+            self._keep_questions(groups(self.rows, self.n_objects, self.answers, self.people, "answers"))
+        assert self._questions is not None
+        return self._questions
+
+    def _keep_questions(self, group: NDArray[Any] | None) -> None:
+        """Keep the groups by answers, which take long to compute and which many functions need."""
+        if group is not None:
+            object.__setattr__(self, "_questions", frozen(group))
 
     @checked
     def split(self, share: float, rng: np.random.Generator, *, by: str = AUTO) -> "tuple[Comparisons, Comparisons]":
@@ -460,8 +479,15 @@ class Comparisons:
         if len(sizes) == 1:
             reason = "from one block" if by == "blocks" else "about the same objects"
             raise ValueError(f"all {int(sizes[0])} answers are {reason} and stay together, so one part would be empty")
-        second = draw_groups(sizes, number, rng)[group]
-        return self.take(~second), self.take(second)
+        is_drawn = draw_groups(sizes, number, rng)
+        second = is_drawn[group]
+        parts = self.take(~second), self.take(second)
+        if by == "answers":
+            # Both parts consist of whole groups, which keep their order.
+            for part, selected, inside in zip(parts, (~second, second), (~is_drawn, is_drawn), strict=True):
+                number_of = np.cumsum(inside, dtype=group.dtype) - 1
+                part._keep_questions(number_of[group[selected]])
+        return parts
 
     @property
     def cheap_to_enumerate(self) -> bool:

@@ -75,4 +75,6 @@ def groups(
         return (np.cumsum(np.bincount(unit) > 0) - 1)[unit]
     if answers is None:
         return consecutive_numbers(object_set_keys(rows, n_objects, None))
-    return consecutive_numbers(keys_of_answers(rows, n_objects, answers))[answers]
+    is_present = np.bincount(answers) > 0  # some answers may have been left out
+    number = consecutive_numbers(keys_of_answers(rows, n_objects, answers)[is_present])
+    return number[answers if is_present.all() else (np.cumsum(is_present) - 1)[answers]]

@@ -124,22 +124,30 @@ def consecutive_numbers(keys: NDArray[Any]) -> NDArray[Any]:
     """
     if not len(keys):
         return np.empty(0, dtype=np.int32)
-    bits = np.uint64(len(keys).bit_length())
-    if int(keys.max()) >> (64 - int(bits)):
-        order = np.argsort(keys)
-        ordered = keys[order]
-    else:
-        # With key and position in one number, sorting is twice as fast as argsort.
-        ordered = keys.astype(np.uint64) << bits
-        ordered |= np.arange(len(keys), dtype=np.uint64)
-        ordered.sort()
-        order = (ordered & ((np.uint64(1) << bits) - np.uint64(1))).astype(np.int64)
-        ordered >>= bits
-    run = np.zeros(len(keys), dtype=np.int32 if len(keys) < 1 << 31 else np.int64)
-    run[1:] = ordered[1:] != ordered[:-1]
-    np.cumsum(run, out=run)
-    number = np.empty_like(run)
-    number[order] = run
+    # A key and its position are sorted as one number, which is faster than argsort. If both do not fit into 64 bits,
+    # the last bits of the key are left out, and the few keys that differ only there are sorted separately.
+    bits = len(keys).bit_length()
+    omitted = max(int(keys.max()).bit_length() + bits - 64, 0)
+    ordered = keys.astype(np.uint64)
+    ordered >>= np.uint64(omitted)
+    ordered <<= np.uint64(bits)
+    ordered |= np.arange(len(keys), dtype=np.uint64)
+    ordered.sort()
+    order = (ordered & np.uint64((1 << bits) - 1)).view(np.int64)
+    ordered >>= np.uint64(bits)
+    is_new = np.ones(len(keys), dtype=bool)
+    np.not_equal(ordered[1:], ordered[:-1], out=is_new[1:])
+    del ordered
+    if omitted and not is_new.all():
+        tied = ~is_new
+        tied[:-1] |= tied[1:]
+        places = np.flatnonzero(tied)
+        whole = keys[order[places]]
+        rank = np.argsort(whole)
+        order[places], whole = order[places][rank], whole[rank]
+        is_new[places[1:]] = whole[1:] != whole[:-1]
+    number = np.empty(len(keys), dtype=np.int32 if len(keys) < 1 << 31 else np.int64)
+    number[order] = np.cumsum(is_new, dtype=number.dtype) - 1
     return number
 
 

@@ -30,7 +30,9 @@ def draw_groups(sizes: NDArray[np.int64], number: int, rng: np.random.Generator)
     """
     order = rng.permutation(len(sizes))
     # A group larger than the target (a question that everybody was asked) is drawn only if there is no other.
-    order = order[np.argsort(np.where(sizes[order] > number, sizes[order], 0), kind="stable")]
+    is_large = sizes > number
+    if is_large.any():
+        order = order[np.argsort(np.where(is_large, sizes, 0)[order], kind="stable")]
     total = np.cumsum(sizes[order])
     last = int(np.searchsorted(total, number))
     if last and total[last] - number > number - total[last - 1]:

@@ -13,7 +13,7 @@ from closerthan.evaluate.held_out import HeldOutError
 from closerthan.evaluate.missing_dimension import missing_dimension
 from closerthan.fit.stopping import Limits, converged
 from closerthan.messages import as_argument
-from closerthan.metrics import effective_number, error_interval
+from closerthan.metrics import Interval, effective_number, error_interval
 from closerthan.result import Result
 from closerthan.settings import Settings
 from closerthan.wording import approximate_duration, p_value, percent
@@ -84,11 +84,11 @@ def suggestions(
 ) -> list[Advice]:
     """Return the suggestions as objects; none about the number of dimensions if a test chose it."""
     check_about(result, answers)
-    error = result.best_record.train_error
-    low, high = error_interval(error, effective_number(answers, result.embedding))
-    high_in_training = high
     if held_out is not None:
         error, low, high = held_out.error, held_out.low, held_out.high
+    else:
+        error = result.best_record.train_error
+        low, high = _training_interval(result, answers)
     poor = error > POOR
     items = []
     if low > 0.5:
@@ -111,7 +111,7 @@ def suggestions(
                 "the time limit was reached before the fit had settled: try a longer {time_limit}", {"time_limit": None}
             )
         )
-    if held_out is not None and held_out.low > high_in_training + GAP:
+    if held_out is not None and _overfits(result, answers, held_out):
         each = len(answers) / len(result.embedding)
         items.append(Advice(
             "new answers have a much larger error than those fitted: try fewer dimensions ({n_dims}), early stopping "
@@ -130,6 +130,18 @@ def suggestions(
         if not result.candidates:  # otherwise all losses were tried
             items.append(Advice("another loss may fit better: try {loss}", {"loss": "auto"}))
     return items
+
+
+def _training_interval(result: Result, answers: Comparisons) -> Interval:
+    """Return the 95 % interval of the training error."""
+    return error_interval(result.best_record.train_error, effective_number(answers, result.embedding))
+
+
+def _overfits(result: Result, answers: Comparisons, held_out: HeldOutError) -> bool:
+    """Return whether the held-out error clearly exceeds the training error."""
+    if held_out.low <= result.best_record.train_error + GAP:
+        return False  # whatever the interval of the training error is
+    return held_out.low > _training_interval(result, answers).high + GAP
 
 
 def _missing_dimension(result: Result, answers: Comparisons) -> list[Advice]:

@@ -66,9 +66,16 @@ def least_error(comparisons: Comparisons) -> float:
     >>> least_error(Comparisons.from_triplets([[0, 1, 2], [0, 1, 2], [0, 2, 1], [1, 0, 2]]))
     0.25
     """
+    weights = np.ones(len(comparisons)) if comparisons.weights is None else comparisons.weights
+    total_weight = comparisons.total_weight
+    if comparisons.answers is None:  # a question that was asked once is about objects that no other row is about
+        group = comparisons.groups("answers")
+        repeated = np.flatnonzero((np.bincount(group) > 1)[group])
+        if not len(repeated):
+            return 0.0
+        comparisons, weights = comparisons.replace(weights=None).take(repeated), weights[repeated]
     question, answer = pair_questions(comparisons)
     number = consecutive_numbers(question)
-    weights = np.ones(len(comparisons)) if comparisons.weights is None else comparisons.weights
     one_way = np.bincount(number, weights * answer)
     other_way = np.bincount(number, weights * ~answer)
-    return float(np.minimum(one_way, other_way).sum() / comparisons.total_weight)
+    return float(np.minimum(one_way, other_way).sum() / total_weight)

@@ -19,7 +19,7 @@ from closerthan.result import Result
 from closerthan.settings import FitOptions, Settings, lists_options
 from closerthan.wording import percent_interval
 
-__all__ = ["HeldOutError", "held_out_error"]
+__all__ = ["HeldOutError", "HeldOutSplit", "held_out_error"]
 
 FEWEST_TO_CALIBRATE = 100  # comparisons
 
@@ -123,24 +123,51 @@ def held_out_error(
     number("share", share, lambda it: 0 < it < 1, "lie between 0 and 1")
     plan = FitPlan.of(settings, n_dims, options, accepts_validation_set=True)
     comparisons, by = Comparisons.of(answers), plan.settings.by
-    fitted = comparisons if weights is None else comparisons.weighted(weights)
     if by == "people":
+        fitted = comparisons if weights is None else comparisons.weighted(weights)
         return _over_people(comparisons, fitted, plan, share)
-    train, held_out = _parts(comparisons, share, plan.seed, by=by)
-    if weights is not None:
-        train, _ = _parts(fitted, share, plan.seed, by=by)  # the same rows, weighted
-    result = plan.fit(train, progress=plan.progress)
-    wrong, odds = _predicted(held_out, result)
-    unit = held_out.split_unit(by)
-    group = held_out.groups(unit)
-    return HeldOutError._measured(
-        held_out,
-        wrong,
-        clustered_number(wrong, group, held_out.weights),
-        unit,
-        stopped_by=result.stopped_by,
-        calibration=_calibration(odds, held_out, group),
-    )
+    split = HeldOutSplit.of(comparisons, share, plan.seed, by=by, weights=weights)
+    return split.error(plan.fit(split.train, progress=plan.progress))
+
+
+@dataclass(frozen=True)
+class HeldOutSplit:
+    """Answers in two parts: one to fit, and one that nothing but the held-out error depends on.
+
+    Attributes
+    ----------
+    train, held_out
+        The two parts.
+    by
+        The split unit.
+    """
+
+    train: Comparisons
+    held_out: Comparisons
+    by: str
+
+    @classmethod
+    def of(
+        cls, answers: Comparisons, share: float, seed: int, *, by: str = AUTO, weights: ArrayLike | None = None
+    ) -> "HeldOutSplit":
+        """Hold out ``share`` of the answers at random; see :func:`held_out_error` for the parameters."""
+        train, held_out = _parts(answers, share, seed, by=by)
+        if weights is not None:
+            train, _ = _parts(answers.weighted(weights), share, seed, by=by)  # the same rows, weighted
+        return cls(train, held_out, answers.split_unit(by))
+
+    def error(self, result: Result) -> HeldOutError:
+        """Measure the error of a fit to the first part on the second part."""
+        wrong, odds = _predicted(self.held_out, result)
+        group = self.held_out.groups(self.by)
+        return HeldOutError._measured(
+            self.held_out,
+            wrong,
+            clustered_number(wrong, group, self.held_out.weights),
+            self.by,
+            stopped_by=result.stopped_by,
+            calibration=_calibration(odds, self.held_out, group),
+        )
 
 
 def _over_people(comparisons: Comparisons, fitted: Comparisons, plan: FitPlan, share: float) -> HeldOutError:

@@ -17,6 +17,7 @@ import math
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.linalg import eigh
 from scipy.special import ndtr
 
 from closerthan.arrays import Array
@@ -94,4 +95,5 @@ def _coordinate(answers: Comparisons, residual: Array, n_objects: int) -> Array:
     # A graph's Laplacian: z' M z is the sum of residual * ((z_k - z_l)**2 - (z_i - z_j)**2).
     np.fill_diagonal(matrix, 0.0)
     np.fill_diagonal(matrix, -matrix.sum(axis=1))
-    return np.asarray(np.linalg.eigh(matrix)[1][:, -1])
+    last = [n_objects - 1, n_objects - 1]  # all eigenvectors would take several times as long
+    return np.asarray(eigh(matrix, subset_by_index=last)[1][:, 0])

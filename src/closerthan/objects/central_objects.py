@@ -11,7 +11,9 @@ There are two measures, both for answers to randomly chosen questions:
   -1 for an object that is far from all others.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -142,6 +144,8 @@ def centrality(answers: Comparisons | ArrayLike, measure: str | None = None) -> 
         raise ValueError('measure is "lens depth", which needs triplets; for quadruplets choose "nearness"')
     if measure == "nearness" or not triplets:
         return _nearness(comparisons)
+    if measure is None and comparisons.n_answers == len(comparisons):
+        return _nearness(comparisons)  # a single comparison does not determine the most central of three objects
     decided = _most_central(comparisons)
     if measure is None and 2 * decided.n_explicit < len(comparisons):
         return _nearness(comparisons)
@@ -221,28 +225,32 @@ def _lens_depth(answers: Comparisons, decided: _Decided) -> Centrality:
 
 
 def _nearness(answers: Comparisons) -> Centrality:
-    n_objects = answers.n_objects
-    weights = np.ones(len(answers)) if answers.weights is None else answers.weights
-    objects, weight, sign = _parts(answers.rows, weights)
-    total, squared, sums = (np.bincount(objects, w, n_objects) for w in (weight, weight**2, sign * weight))
+    n_objects, parts = answers.n_objects, list(_appearances(answers))
+    numbers = [np.bincount(objects, minlength=n_objects) for objects, _, _ in parts]
+    counts = np.sum(numbers, axis=0)
+    if answers.weights is None:
+        total = squared = counts.astype(np.float64)
+        sums = np.sum([sign * number for number, (*_, sign) in zip(numbers, parts, strict=True)], axis=0)
+    else:
+        objects = np.concatenate([one for one, _, _ in parts])
+        weight = np.concatenate([answers.weights[rows] for _, rows, _ in parts])
+        signs = np.repeat([sign for *_, sign in parts], [len(one) for one, _, _ in parts])
+        total, squared, sums = (np.bincount(objects, w, n_objects) for w in (weight, weight**2, signs * weight))
     with np.errstate(invalid="ignore", divide="ignore"):
-        number = total**2 / squared
+        effective = total**2 / squared
         score = sums / total
-        shrunk = score * number / (number + 1)
-        errors = np.sqrt((1 - shrunk**2) / number)
-    return Centrality(score, errors, np.bincount(objects, minlength=n_objects), "nearness", answers.names)
+        shrunk = score * effective / (effective + 1)
+        errors = np.sqrt((1 - shrunk**2) / effective)
+    return Centrality(score, errors, counts, "nearness", answers.names)
 
 
-def _parts(rows: NDArray[np.int32], weights: Array) -> tuple[NDArray[np.int32], Array, Array]:
-    """Return the objects of all rows, the weights of their rows, and the sign: 1 for nearer, -1 for farther objects.
+def _appearances(answers: Comparisons) -> Iterator[tuple[NDArray[np.int32], Any, int]]:
+    """Yield objects, the selection of rows that they are from, and 1 if they are the nearer ones, -1 if the farther.
 
     An object of both pairs, such as a triplet's anchor, is neither nearer nor farther.
     """
-    near, far = pairs_of(rows)
-    columns = []
-    for pair, against, sign in ((near, far, 1.0), (far, near, -1.0)):
-        for one in pair[1:] if rows.shape[1] == 3 else pair:
-            apart = slice(None) if rows.shape[1] == 3 else (one != against[0]) & (one != against[1])
-            columns.append((one[apart], weights[apart], np.full(len(one[apart]), sign)))
-    objects, weight, signs = (np.concatenate(parts) for parts in zip(*columns, strict=True))
-    return objects, weight, signs
+    near, far = pairs_of(answers.rows)
+    for pair, against, sign in ((near, far, 1), (far, near, -1)):
+        for one in pair[1:] if answers.rows.shape[1] == 3 else pair:
+            apart = slice(None) if answers.rows.shape[1] == 3 else (one != against[0]) & (one != against[1])
+            yield one[apart], apart, sign

@@ -6,9 +6,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from closerthan.comparisons import Comparisons, pair_questions
-from closerthan.metrics import distances
+from closerthan.geometry import matrix_of
+from closerthan.metrics import distances, margins
 
 __all__ = ["Violation", "most_violated"]
+
+ROUNDING = 1e-9  # of the squared diameter of the map: a larger margin means that the map agrees with the answer
 
 
 class Violation(NamedTuple):
@@ -37,22 +40,25 @@ def most_violated(answers: Comparisons | ArrayLike, embedding: ArrayLike, most: 
     >>> most_violated([[0, 1, 2], [0, 2, 1], [0, 2, 1]], [[0.0], [1.0], [3.0]])
     [Violation(objects=(0, 2, 1), near=3.0, far=1.0, times=2, people=(), lines=())]
     """
-    comparisons = Comparisons.of(answers)
-    near, far = distances(comparisons, embedding)
+    comparisons, x = Comparisons.of(answers), matrix_of("embedding", embedding)
+    # The margin is a quick test; its rounding errors are far smaller than the limit, so no violated answer is missed.
+    limit = ROUNDING * float(np.sum(np.square(np.ptp(x, axis=0))))
+    # Weights do not matter here, and comparisons whose weights are all zero cannot be taken.
+    comparisons = comparisons.replace(weights=None).take(~(margins(comparisons, x) > limit))
+    near, far = distances(comparisons, x)
     excess = near - far
     wrong = np.flatnonzero(excess >= 0)
     if not len(wrong):
         return []
-    question, way = pair_questions(comparisons)
-    same_answer = 2 * question + way
     n_candidates = most
     while True:
         # Repeated answers count once, so the number of candidates doubles until enough of them are distinct.
         n_candidates = min(2 * n_candidates, len(wrong))
         limit = np.partition(excess[wrong], len(wrong) - n_candidates)[len(wrong) - n_candidates]
         candidates = wrong[excess[wrong] >= limit]
+        question, way = pair_questions(comparisons.take(candidates))
         _, first, which, times = np.unique(
-            same_answer[candidates], return_index=True, return_inverse=True, return_counts=True
+            2 * question + way, return_index=True, return_inverse=True, return_counts=True
         )
         if len(first) >= most or len(candidates) == len(wrong):
             break
