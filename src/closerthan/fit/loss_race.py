@@ -39,7 +39,7 @@ from closerthan.fit.ctrl_c import CancelFlag, CtrlC
 from closerthan.fit.fixed_loss import Inputs, Run, fit, identity, shape_distance
 from closerthan.fit.parallel import run_together, threads_for
 from closerthan.fit.progress import compile_notice, trials_bar
-from closerthan.losses import Loss, Penalized, loss_named
+from closerthan.losses import Penalized, loss_named
 from closerthan.messages import Message
 from closerthan.metrics import kish_number, margins, proportion_standard_error, ratio_variance
 from closerthan.objective.processes import SingleProcess
@@ -52,6 +52,9 @@ from closerthan.solvers.polyak import MOST_FINISHED
 # In the order of how strongly answers that contradict the map pull at it; ste is t-STE with infinitely many degrees of
 # freedom.
 LOSS_GRID = ("ckl", "tste-1", "tste-2", "tste-4", "tste-8", "ste", "gnmds", "soe")
+FEW_ANSWERS = (
+    20  # comparisons per coordinate below which only tste and ste race: with few, chance may favour the others
+)
 PENALTY_GRID = (0.0001, 0.001, 0.01, 0.1, 1.0)
 FIRST = (("tste-2", 0.1), ("ste", 0.1), ("gnmds", 0.1), ("soe", 0.1))  # the search begins at the best of these
 COMMON = ("tste-2", 0.1)  # the candidate whose map all others start from
@@ -98,13 +101,15 @@ class Grid:
     (('tste-1', 0.1), ('soe', 0.3))
     """
 
-    losses: tuple[str | Loss, ...] = LOSS_GRID
+    losses: tuple[Any, ...] = LOSS_GRID
     penalties: tuple[float, ...] = PENALTY_GRID
 
     @classmethod
-    def of(cls, settings: Settings) -> Self:
-        """Return the grid that remains if the settings fix the loss or the penalty."""
-        losses = LOSS_GRID if settings.is_auto else (settings.loss_name or settings.loss,)
+    def of(cls, settings: Settings, per_coordinate: float) -> Self:
+        """Return the grid for a number of comparisons per coordinate; the settings may fix the loss or the penalty."""
+        losses = LOSS_GRID if per_coordinate >= FEW_ANSWERS else LOSS_GRID[1:-2]
+        if not settings.is_auto:
+            losses = (settings.loss_name or settings.loss,)
         fixed = isinstance(settings.penalty, float)
         return cls(losses, (settings.penalty_strength,) if fixed else PENALTY_GRID)  # type: ignore[arg-type]
 
@@ -117,6 +122,12 @@ class Grid:
             for i, j in places
             if i in range(len(self.losses)) and j in range(len(self.penalties))
         ]
+
+    @property
+    def first(self) -> list[Cell]:
+        """The candidates at the best of which the search begins."""
+        known = [self.nearest(cell) for cell in FIRST if cell[0] in self.losses]
+        return known or [self.nearest(COMMON)]
 
     def nearest(self, cell: Cell) -> Cell:
         """Return a candidate, or one with the first loss or penalty if the grid does not have its own."""
@@ -244,7 +255,8 @@ def _choose(inputs: Inputs, settings: Settings, run: Run) -> tuple[Choice, list[
         usual_starts(len(answers)) if inputs.start is None and racer is settings.solver else 1
     )
     n_trials = n_starts if n_starts > 1 and racer is settings.solver else 0
-    one_thread, grid = run.device.one_thread(), Grid.of(settings)
+    one_thread = run.device.one_thread()
+    grid = Grid.of(settings, len(answers) / (answers.n_objects * settings.n_dims))
     some = answers if answers.cheap_to_enumerate else answers.take(slice(FITTED))
     objective = one_thread.objective(some, Penalized(loss_named(grid.losses[0]).in_dims(settings.n_dims), 1.0))
     with compile_notice(run.progress), objective, run.ctrl_c.raised_at_once():
@@ -357,7 +369,7 @@ class Race:
             this_round = _RoundInProgress(self._setup, self._n_dims, (train, held_out), int(rng.integers(2**31)))
             this_round.fit_common_map(self._start)
             if number == 0:
-                best = this_round.best_of(dict.fromkeys(grid.nearest(cell) for cell in FIRST))
+                best = this_round.best_of(grid.first)
                 while (better := this_round.best_of([best, *grid.neighbours(best)])) != best:
                     best = better
             else:
