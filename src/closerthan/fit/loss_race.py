@@ -107,11 +107,11 @@ class Grid:
     @classmethod
     def of(cls, settings: Settings, per_coordinate: float) -> Self:
         """Return the grid for a number of comparisons per coordinate; the settings may fix the loss or the penalty."""
-        losses = LOSS_GRID if per_coordinate >= FEW_ANSWERS else LOSS_GRID[1:-2]
+        losses: tuple[Any, ...] = LOSS_GRID if per_coordinate >= FEW_ANSWERS else LOSS_GRID[1:-2]
         if not settings.is_auto:
             losses = (settings.loss_name or settings.loss,)
         fixed = isinstance(settings.penalty, float)
-        return cls(losses, (settings.penalty_strength,) if fixed else PENALTY_GRID)  # type: ignore[arg-type]
+        return cls(losses, (settings.penalty_strength,) if fixed else PENALTY_GRID)
 
     def neighbours(self, cell: Cell) -> list[Cell]:
         """Return the candidates next to a candidate, in both directions."""
