@@ -30,7 +30,8 @@ the average in double precision. Three safeguards complete the method. After eac
 size with the lowest loss, which single steps approach slowly; with few answers it is enlarged less (``enough``). After
 an epoch with little progress, t is multiplied by four, which halves the steps; if the objective did not decrease at
 all, the epoch is also undone. A start that is no better than chance is embedded in extra dimensions at first
-(:mod:`closerthan.solvers.extra_dimensions`).
+(:mod:`closerthan.solvers.extra_dimensions`). If the loss has a penalty and comparisons are few, L-BFGS finishes the fit
+(:mod:`closerthan.solvers.finishing`).
 
 References
 ----------
@@ -106,6 +107,9 @@ class Polyak(Solver):
         An epoch makes little progress if it lowers the objective by less than this fraction of the total gain since a
         collapsed map (since the start, if a collapsed map has no finite objective). The fraction decreases in
         proportion to the length of the steps.
+    finish
+        Number of comparisons per coordinate below which L-BFGS finishes a fit with a penalty, after the first epoch
+        with little progress. With more comparisons, Polyak steps come close enough to a minimum.
 
     Examples
     --------
@@ -131,7 +135,12 @@ class Polyak(Solver):
 
     def __post_init__(self) -> None:
         positive(share=self.share, reach=self.reach, lateness=self.lateness, enough=self.enough)
-        positive(extra_dimensions=self.extra_dimensions, small_start=self.small_start, worthwhile=self.worthwhile)
+        positive(
+            extra_dimensions=self.extra_dimensions,
+            small_start=self.small_start,
+            worthwhile=self.worthwhile,
+            finish=self.finish,
+        )
         whole("passes", self.passes)
         whole("snapshots", self.snapshots)
 
