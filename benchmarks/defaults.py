@@ -3,16 +3,18 @@
 
     python -m benchmarks.defaults            writes docs/defaults.md (about ten minutes)
 
-Errors are the same on any machine. The race of losses has a column of seconds, for which the machine should be idle.
+Errors are the same on any machine. Two tables have a column of seconds of processor time, for which the machine should be idle.
 """
 
 import argparse
 import contextlib
 import dataclasses
 import datetime
+import os
 import time
 import warnings
 from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from typing import Any, NamedTuple
 from unittest import mock
@@ -346,6 +348,20 @@ def main() -> None:
     options.add_argument("--out", type=Path, default=DOCS / "defaults.md")
     options.add_argument("--seeds", type=int, default=5, help="seeds for shapes of at most 20,000 triplets")
     arguments = options.parse_args()
+    seeds = arguments.seeds
+    jobs: dict[str, tuple[Any, ...]] = {
+        "shapes": (shapes_table,),
+        "neighbours": (neighbours_table, NEIGHBOURS, seeds),
+        "sizes": (sizes_table, seeds),
+        "alone": (neighbours_table, ALONE, seeds),
+        "starts": (starts_table, 3),
+        "stopping": (stopping_table, 3),
+        "penalty": (penalty_table, seeds),
+        "race": (race_table, seeds),
+    }
+    with ProcessPoolExecutor(min(len(jobs), os.cpu_count() or 1)) as pool:
+        futures = {name: pool.submit(*job) for name, job in jobs.items()}
+        tables = {name: future.result() for name, future in futures.items()}
     page = [
         "# Defaults that need no tuning",
         "",
@@ -362,7 +378,7 @@ def main() -> None:
         "",
         "## Held-out error after 5 / 10 / 20 epochs, one start",
         "",
-        shapes_table(),
+        tables["shapes"],
         "",
         "A few noisy answers are overfitted with any step size: use a penalty, as `loss=\"auto\"` does.",
         "",
@@ -371,15 +387,15 @@ def main() -> None:
         "One setting is changed at a time; means over all losses and over the shapes above with at most 200,000 triplets. The last "
         f"column is the geometric mean of the final objective relative to that of the first row (values below {SMALL:g} count as {SMALL:g}): above 1 is worse.",
         "",
-        neighbours_table(NEIGHBOURS, arguments.seeds),
+        tables["neighbours"],
         "",
         "The rule for enlarging a map matters little in these means, but it does on single data sets (whole fits, gnmds):",
         "",
-        sizes_table(arguments.seeds),
+        tables["sizes"],
         "",
         "The same for SVRG-SBB:",
         "",
-        neighbours_table(ALONE, arguments.seeds),
+        tables["alone"],
         "",
         "## Batch size and sampling",
         "",
@@ -393,7 +409,7 @@ def main() -> None:
         "",
         "Mean held-out error, over all losses, of the start with the lowest objective:",
         "",
-        starts_table(3),
+        tables["starts"],
         "",
         "One start is the default for a named loss, because starts with extra dimensions differ little. With `loss=\"auto\"` there are more, which are compared "
         "after a few epochs, and only the best one is completed: two with at least 65,536 comparisons, otherwise as many as visit 32,768 comparisons together in a pass, between 4 and 16.",
@@ -404,21 +420,21 @@ def main() -> None:
         "shapes with at most 20,000 triplets and all losses (`patience` applies only with `validation=`). `worthwhile` is the gain that an epoch must have at first, as the same fraction; "
         "otherwise the default solver halves its steps:",
         "",
-        stopping_table(3),
+        tables["stopping"],
         "",
         "## Fits with a penalty",
         "",
         "`loss=\"auto\"` on the same shapes, with twice the number of seeds; one rule of the default solver is changed at a time. `finish` is the number of comparisons "
         "per coordinate below which L-BFGS finishes a fit (± the standard error over seeds, on the same answers):",
         "",
-        penalty_table(arguments.seeds),
+        tables["penalty"],
         "",
         "## The race of losses and penalties",
         "",
         "`loss=\"auto\"` on the same shapes, with twice the number of seeds; one constant of `fit/loss_race.py` is changed at a time "
         "(± the standard error over seeds, on the same answers):",
         "",
-        race_table(arguments.seeds),
+        tables["race"],
         "",
         "ENOUGH (20 per coordinate), MOST_HELD_OUT (20,000) and MOST_DRAWN (60 million comparisons) limit the race on large files only: with 20,000 answers, an error of "
         "10 % has a standard error of .002, which is the smallest difference that matters.",
