@@ -290,9 +290,6 @@ def _with_constants(changed: dict[str, Any], seeds: int) -> list[tuple[ct.datase
     with contextlib.ExitStack() as stack:
         for name, value in changed.items():
             stack.enter_context(mock.patch.object(loss_race, name, value))
-            if name == "PENALTY_GRID":
-                fields = loss_race.Grid.__dataclass_fields__
-                stack.enter_context(mock.patch.object(fields["penalties"], "default", value))
             if name == "KEPT":
                 stack.enter_context(mock.patch.object(loss_race, "ROUNDS", 1 + len(value)))
         return list(_whole_fits(seeds, ["auto"]))
