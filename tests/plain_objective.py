@@ -107,10 +107,10 @@ class PlainPolyakWalk:
             self._x, self.mean, self._distance = state["x"].copy(), state["mean"].copy(), float(state["distance"])
             self.age, self._n_maps = float(state["age"]), int(state["n_maps"])
 
-    def take(self, visits):
-        loss, order = self._objective.loss, self._objective.order(visits)
-        for first in range(0, len(order), self._length):
-            part = order[first : first + self._length]
+    def take(self, leg):
+        loss = self._objective.loss
+        for stretch in leg.stretches(self._length):
+            part = self._objective.order(stretch)
             self.age += len(part)
             self._n_maps += 1
             slope = max(np.abs(loss.slopes(self._distance, self._distance)))

@@ -94,10 +94,27 @@ CASES = {
         (padded(c.x), padded(c.y), padded(c.x + c.y), c.x),
     ),
     "polyak_stretches": lambda c: (
-        lambda rows, order, x, mean: polyak.polyak_stretches(
-            c.shared_argument, c.rows(rows), order, 20, 3, SCHEDULE, (0.0, 0, 1.0, 0.0), x, mean
+        lambda rows, runs, cumulative_weights, first_terms, seeds, x, mean: polyak.polyak_stretches(
+            c.shared_argument,
+            c.rows(rows),
+            polyak.PassPart(runs, 1, 1, 64, runs[:0], 0, 61),
+            polyak.Weighting(cumulative_weights, 60, first_terms, seeds, 40),
+            20,
+            3,
+            SCHEDULE,
+            (0.0, 0, 1.0, 0.0),
+            x,
+            mean,
         ),
-        (c.table, c.order, padded(c.x), c.x),
+        (
+            c.table,
+            np.arange(61),
+            np.cumsum(c.weights),
+            np.arange(61) // 2,
+            np.arange(2, dtype=np.uint64),
+            padded(c.x),
+            c.x,
+        ),
     ),
 }
 

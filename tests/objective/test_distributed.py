@@ -26,7 +26,7 @@ from closerthan.objective.distributed.launch import Launch
 from closerthan.objective.distributed.part import Part
 from closerthan.objective.processes import SingleProcess
 from closerthan.objective.protocol import StepSchedule
-from closerthan.objective.visits import ShuffledPass, UniformDraws, Visits
+from closerthan.objective.visits import Leg, ShuffledPass, UniformDraws, Visits
 
 WORKER = ROOT / "tests" / "several_processes.py"
 SOURCES = Path(ct.__file__).parents[1]
@@ -360,7 +360,7 @@ def test_processes_know_the_mean_squared_distance_of_the_pairs_that_all_of_them_
     # Steps are too short to matter, and from the second pass on there is one exchange per pass.
     walk = objective.polyak_walk(data.points, StepSchedule(1e-12, 1e-9, 4.0), 1000)
     for _ in range(2):
-        walk.take(Visits((ShuffledPass.draw(np.random.default_rng(0), objective.n_terms),)))
+        walk.take(Leg(ShuffledPass.draw(np.random.default_rng(0), objective.n_terms), None, 1000))
     near, far = ct.metrics.distances(data.train, data.points)
     assert float(walk.state()["distance"]) == pytest.approx(np.mean([near**2, far**2]), rel=1e-5)
 

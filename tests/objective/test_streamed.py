@@ -15,7 +15,7 @@ from closerthan.objective.cpu.objective import CPU
 from closerthan.objective.streaming.blocks import Blocks, HostReader, Source
 from closerthan.objective.streaming.objective import StreamedObjective
 from closerthan.objective.streaming.shuffling import is_sorted, shuffled
-from closerthan.objective.visits import ShuffledPass, UniformDraws, Visits
+from closerthan.objective.visits import Leg, ShuffledPass, UniformDraws, Visits
 from closerthan.solvers import SOLVERS
 
 IN_BLOCKS = CPU(n_threads=1, stream_from=1, block_bytes=4 * 3 * 50)  # 50 triplets
@@ -172,7 +172,7 @@ def test_a_walk_is_the_walk_along_the_same_rows_in_memory(rng, tmp_path):
     order = Visits((ShuffledPass.draw(rng, 470),))
     with IN_BLOCKS.objective(mapped, loss) as blocks, CPU(n_threads=1).objective(answers, loss) as memory:
         walk, same = blocks.polyak_walk(x, schedule, 470), memory.polyak_walk(x, schedule, 470)
-        walk.take(order)
+        walk.take(Leg(order.pieces[0], None, 470))
         for block, visits, _ in blocks.blocks.by_block(order):
             same.advance_age(len(visits))
             rows = blocks.blocks.size * block + visits.indices()

@@ -22,7 +22,7 @@ from closerthan.objective.gpu.objective import GPU, GPUObjective  # noqa: E402
 from closerthan.objective.protocol import StepSchedule  # noqa: E402
 from closerthan.objective.streaming.blocks import Blocks, Source  # noqa: E402
 from closerthan.objective.streaming.objective import StreamedObjective  # noqa: E402
-from closerthan.objective.visits import ShuffledPass, Visits  # noqa: E402
+from closerthan.objective.visits import Leg, ShuffledPass, Visits  # noqa: E402
 
 NAME = "cuda" if HAS_GPU else "cpu"
 ON_CARD, IN_BLOCKS = GPU(NAME), GPU(NAME, memory=1, block_bytes=12 * 17)
@@ -84,7 +84,7 @@ def test_a_walk_visits_each_row_once(answers, rng):
             walk = objective.polyak_walk(x, schedule, 20)
             walk.advance_age(60)
             distances.append(walk.move(order))
-            walk.take(order)
+            walk.take(Leg(order.pieces[0], None, 60))
             assert (int(walk.state()["n_maps"]), walk.age) == (3, 120)
     assert distances[0] == pytest.approx(distances[1], rel=1e-5)
 

@@ -2,6 +2,7 @@
 
 import math
 import os
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -21,7 +22,7 @@ from closerthan.losses import LOSSES, Loss  # noqa: E402
 from closerthan.objective.gpu.losses import triton_source  # noqa: E402
 from closerthan.objective.gpu.objective import GPU, longest_step  # noqa: E402
 from closerthan.objective.protocol import StepSchedule  # noqa: E402
-from closerthan.objective.visits import Visits  # noqa: E402
+from closerthan.objective.visits import Leg, ShuffledPass, Visits  # noqa: E402
 from closerthan.solvers.polyak import SCALES  # noqa: E402
 from closerthan.solvers.visiting_order import visits  # noqa: E402
 
@@ -137,10 +138,10 @@ def test_polyak_steps_equal_the_references_block_by_block(loss, kind, rng):
     start = 0.5 * rng.standard_normal((12, 3))
     start -= start.mean(axis=0)
     objective = DEVICE.objective(answers, loss)
-    (order,) = visits("shuffled", rng, objective, 300, 1, 2000)
+    order = ShuffledPass.draw(rng, 300)
     schedule = StepSchedule(share=0.002, reach=400.0, lateness=4.0)
     walk = objective.polyak_walk(start, schedule, 300)
-    walk.take(order)
+    walk.take(Leg(order, None, 300))
     distance = 2 * np.mean(np.sum(start**2, axis=1))
     step = longest_step(loss, schedule, distance, 300)
     expected, met = steps_at_once(loss, answers.rows, start, order.indices(), step, 128)
@@ -150,17 +151,17 @@ def test_polyak_steps_equal_the_references_block_by_block(loss, kind, rng):
     np.testing.assert_allclose(state["mean"], expected, rtol=2e-4, atol=2e-5)  # the first map is the average
 
 
-@pytest.mark.parametrize("part", [slice(0, 2500), slice(1, 1026), slice(700, 2400)])
-def test_a_walk_visits_the_comparisons_of_its_places(part, rng):
+@pytest.mark.parametrize(("first", "size"), [(0, 2500), (1, 1025), (700, 1700)])
+def test_a_walk_visits_the_comparisons_of_its_places(first, size, rng):
     """Each has objects of its own here, so that the order of the steps does not matter."""
     answers = Comparisons(rng.permutation(7500).reshape(2500, 3).astype(np.int32), 7500)
     start = rng.standard_normal((7500, 2))
     start -= start.mean(axis=0)
     objective = DEVICE.objective(answers, LOSSES["ste"]())
-    (order,) = visits("shuffled", rng, objective, 2500, 1, 10_000)
+    order = replace(ShuffledPass.draw(rng, 2500), first=first, size=size)
     walk = objective.polyak_walk(start, StepSchedule(0.1, 1e9, 4.0), 2500)
-    walk.take(order[part])
-    expected, _ = steps_at_once(LOSSES["ste"](), answers.rows, start, order[part].indices(), walk.step, 2500)
+    walk.take(Leg(order, None, 2500))
+    expected, _ = steps_at_once(LOSSES["ste"](), answers.rows, start, order.indices(), walk.step, 2500)
     np.testing.assert_allclose(walk.state()["x"], expected, rtol=1e-4, atol=1e-5)
 
 
@@ -177,9 +178,9 @@ def test_a_walk_projects_rescales_and_goes_on_from_its_state(rng):
     walk.rescale(2.0)
     np.testing.assert_allclose(np.asarray(walk.mean), 2 * mean, rtol=1e-6)
     again = objective.polyak_walk(np.zeros((12, 2)), StepSchedule(0.01, 100.0, 4.0), 100, walk.state())
-    (order,) = visits("shuffled", rng, objective, 400, 1, 1000)
-    walk.take(order)
-    again.take(order)
+    leg = Leg(ShuffledPass.draw(rng, 400), None, 400)
+    walk.take(leg)
+    again.take(leg)
     np.testing.assert_allclose(np.asarray(walk.mean), np.asarray(again.mean), rtol=1e-3, atol=1e-4)
 
 

@@ -39,9 +39,9 @@ class NotingObjective(CPUObjective):
 
 
 class NotingWalk(AveragedWalk):
-    def take(self, visits):
-        self.notes.walks.append((self.mean.shape[1], len(visits)))
-        super().take(visits)
+    def take(self, leg):
+        self.notes.walks.append((self.mean.shape[1], len(leg)))
+        super().take(leg)
 
 
 def fit(answers, n_dims, **options):

@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 
 from closerthan.losses import STE
 from closerthan.objective.cpu.objective import CPUObjective
+from closerthan.objective.protocol import StepSchedule
 from closerthan.objective.visits import MOST_RUNS, ShuffledPass, UniformDraws, Visits
-from closerthan.solvers.visiting_order import SAMPLINGS, shuffled, visits
+from closerthan.solvers.visiting_order import SAMPLINGS, legs, shuffled, visits
 
 
 def whole(orders):
@@ -80,6 +81,37 @@ def test_a_long_pass_has_a_short_description():
     (piece,) = first.pieces
     assert len(piece.runs) + len(piece.rest) < 10 * MOST_RUNS
     assert len(np.unique(first.indices())) == len(first)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize(
+    ("n_terms", "chunk", "stop", "lengths"),
+    [(100, 40, 1, [40, 60]), (5_003, 900, 2_000, [2_700, 2_303]), (5_003, 900, 9_000, [5_003])],
+)
+def test_legs_are_a_shuffled_pass_in_chunks(n_terms, chunk, stop, lengths, weighted):
+    objective, _ = objective_of(n_terms, weighted)
+    pass_in_legs = list(legs(np.random.default_rng(5), objective, chunk, stop))
+    pass_in_chunks = list(visits("shuffled", np.random.default_rng(5), objective, n_terms, 1, chunk))
+    stretches = [stretch for leg in pass_in_legs for stretch in leg.stretches(chunk)]
+    for stretch, part in zip(stretches, pass_in_chunks, strict=True):
+        np.testing.assert_array_equal(objective.expand(stretch), objective.expand(part))
+    assert [len(leg) for leg in pass_in_legs] == lengths
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_a_walk_visits_the_terms_of_its_legs_stretch_by_stretch(weighted, rng):
+    objective, _ = objective_of(1_025, weighted)
+    start, schedule = rng.standard_normal((8, 2)), StepSchedule(0.1, 80.0, 4.0)
+    walk, expected = (objective.polyak_walk(start, schedule, 100) for _ in range(2))
+    for leg in legs(rng, objective, 300, 500):
+        walk.take(leg)
+        for stretch in leg.stretches(100):
+            expected.advance_age(len(stretch))
+            expected.distance = expected.move(stretch) / (2 * len(stretch))
+            expected.update_average()
+    assert (walk.age, walk.n_maps, walk.step) == (expected.age, expected.n_maps, expected.step)
+    np.testing.assert_array_equal(walk.rows, expected.rows)
+    np.testing.assert_allclose(walk.mean, expected.mean, rtol=1e-12)
 
 
 # ---- descriptions and their expansion --------------------------------------------------------------------------------

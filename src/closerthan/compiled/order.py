@@ -2,11 +2,12 @@
 
 import numpy as np
 
-from closerthan.compiled.compiling import kernel
+from closerthan.compiled.compiling import inlined, kernel
+from closerthan.compiled.pcg64 import advanced, generator, next_state, uniform
 
 
-@kernel
-def fill_order(runs, length, neighbours, side_by_side, rest, first, order):
+@inlined
+def fill_pass(runs, length, neighbours, side_by_side, rest, first, order):
     """Fill ``order`` with the terms of a pass, starting at its position ``first``.
 
     A pass visits the runs, which have ``length`` terms each and are given by their first terms, in groups of
@@ -51,16 +52,36 @@ def fill_first_terms(cumulative_weights, last, first_terms):
         first_terms[q] = term
 
 
-@kernel
-def fill_order_by_weight(cumulative_weights, last, first_terms, places, order):
-    """Replace each term of an order by the one whose interval of cumulative weight contains ``order + places``.
+@inlined
+def fill_by_weight(cumulative_weights, last, first_terms, state, increment, order):
+    """Replace each term q of an order by the one whose interval of cumulative weight contains a point in [q, q + 1).
 
-    A pass has one position within [q, q + 1) for each q, so all its searches together cost one scan of the weights.
+    The points are random. A pass has one of them for each q, so all its searches together cost one scan of the weights.
+    Returns the next state of the random generator.
     """
     for t in range(order.shape[0]):  # unsigned indices, as in ends()
         q = np.uint64(order[t])
-        place = order[t] + places[t]
+        state = next_state(state, increment)
+        place = order[t] + uniform(state)
         term = first_terms[q]
         while term < last and cumulative_weights[np.uint64(term)] <= place:
             term += 1
         order[t] = term
+    return state
+
+
+# The same functions for callers in Python. Inside another kernel, inlined functions compile faster than kernels.
+
+
+@kernel
+def fill_order(runs, length, neighbours, side_by_side, rest, first, order):
+    """See :func:`fill_pass`."""
+    fill_pass(runs, length, neighbours, side_by_side, rest, first, order)
+
+
+@kernel
+def fill_order_by_weight(cumulative_weights, last, first_terms, seed, first, order):
+    """See :func:`fill_by_weight`; the points are numbers ``first`` and following of the random stream of a seed."""
+    state, increment = generator(np.uint64(seed))
+    state = advanced(state, increment, np.uint64(first))
+    fill_by_weight(cumulative_weights, last, first_terms, state, increment, order)

@@ -1,8 +1,12 @@
 """Kernels of the Polyak solver: steps along single comparisons, and the average of the maps along the walk."""
 
+from typing import NamedTuple
+
 import numpy as np
 
 from closerthan.compiled.compiling import inlined, kernel, values_and_slopes
+from closerthan.compiled.order import fill_by_weight, fill_pass
+from closerthan.compiled.pcg64 import generator
 from closerthan.compiled.rows import STRETCH, ends, gather_rows, gradient_of, prefetch_ahead
 from closerthan.compiled.simd import summed
 
@@ -93,12 +97,49 @@ def add_walks(x, here, there, mean, schedule, n_maps):
             mean[row, c] += weight * (x[row, c] - mean[row, c])
 
 
+class PassPart(NamedTuple):
+    """Positions ``first`` to ``first + size`` of a shuffled pass, as in :func:`closerthan.compiled.order.fill_pass`."""
+
+    runs: np.ndarray
+    length: int
+    neighbours: int
+    side_by_side: int
+    rest: np.ndarray
+    first: int
+    size: int
+
+
+class Weighting(NamedTuple):
+    """Weights by which terms are drawn: see :func:`closerthan.compiled.order.fill_by_weight`.
+
+    Each seed determines ``interval`` draws.
+    """
+
+    cumulative_weights: np.ndarray
+    last: int
+    first_terms: np.ndarray
+    seeds: np.ndarray
+    interval: int
+
+
 @kernel
-def polyak_stretches(loss, rows, order, length, block_size, schedule, progress, x, mean):
-    """Make Polyak steps along ``order``; after each ``length`` comparisons, add the map to the average ``mean``."""
+def polyak_stretches(loss, rows, terms, weighting, length, block_size, schedule, progress, x, mean):
+    """Make Polyak steps along a part of a pass; after each ``length`` terms, add the map to the average ``mean``.
+
+    ``weighting`` is None if all weights are equal; else its interval is a multiple of ``length``.
+    """
     age, n_maps, distance, step = progress
-    for begin in range(0, order.shape[0], length):
-        part = order[begin : begin + length]
+    order = np.empty(min(length, terms.size), np.int64)
+    state = increment = np.uint64(0), np.uint64(0)
+    for begin in range(0, terms.size, length):
+        part = order[: min(length, terms.size - begin)]
+        fill_pass(terms.runs, terms.length, terms.neighbours, terms.side_by_side, terms.rest, terms.first + begin, part)
+        if weighting is not None:
+            if begin % weighting.interval == 0:
+                state, increment = generator(weighting.seeds[begin // weighting.interval])
+            state = fill_by_weight(
+                weighting.cumulative_weights, weighting.last, weighting.first_terms, state, increment, part
+            )
         age += part.shape[0]
         n_maps += 1
         step = bound_of_steps(loss, schedule, distance, age)

@@ -26,7 +26,7 @@ from closerthan.arrays import Array
 from closerthan.comparisons import Comparisons
 from closerthan.losses import Loss
 from closerthan.objective.processes import Processes
-from closerthan.objective.visits import Visits
+from closerthan.objective.visits import Leg, Visits
 
 if TYPE_CHECKING:
     from typing_extensions import TypeVar  # typing.TypeVar has defaults from Python 3.13 on
@@ -250,7 +250,7 @@ class PolyakWalk(Protocol[M]):
     def step(self) -> float:
         """Current maximum step."""
 
-    def take(self, visits: Visits) -> None:
+    def take(self, leg: Leg) -> None:
         """Take steps along these terms. A map enters the average after each stretch of them."""
 
     def rescale(self, scale: float) -> None:

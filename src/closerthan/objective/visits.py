@@ -4,13 +4,14 @@ A pass over 10^9 comparisons is described by some 16,000 numbers (the beginnings
 """
 
 import zlib
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["MOST_RUNS", "ShuffledPass", "UniformDraws", "Visits", "derive_seed", "seed_of"]
+__all__ = ["MOST_RUNS", "Leg", "ShuffledPass", "UniformDraws", "Visits", "derive_seed", "seed_of"]
 
 Order = NDArray[np.int64]
 
@@ -152,6 +153,28 @@ class Visits:
                 "these visits were drawn for terms of equal weight; draw them for an objective with weights"
             )
         return self.weight_seed
+
+
+@dataclass(frozen=True)
+class Leg:
+    """Consecutive terms of a shuffled pass, which a Polyak walk visits in one call.
+
+    With weights, each of the ``weight_seeds`` determines the offsets of the next ``interval`` visits.
+    """
+
+    terms: ShuffledPass
+    weight_seeds: NDArray[np.uint64] | None
+    interval: int
+
+    def __len__(self) -> int:
+        return self.terms.size
+
+    def stretches(self, length: int) -> Iterator[Visits]:
+        """Yield the terms in stretches of ``length``, of which ``interval`` is a multiple; the last may be shorter."""
+        for begin in range(0, len(self), length):
+            piece = replace(self.terms, first=self.terms.first + begin, size=min(length, len(self) - begin))
+            number, first = divmod(begin, self.interval)
+            yield Visits((piece,), None if self.weight_seeds is None else int(self.weight_seeds[number]), first)
 
 
 def _uniform(seed: int, first: int, size: int) -> NDArray[np.float64]:

@@ -58,7 +58,7 @@ from closerthan.objective.visits import MOST_RUNS
 from closerthan.solvers import extra_dimensions
 from closerthan.solvers.base import Monitor, Solver, State, StateKind
 from closerthan.solvers.finishing import finish
-from closerthan.solvers.visiting_order import visits
+from closerthan.solvers.visiting_order import legs
 
 __all__ = ["Polyak"]
 
@@ -176,9 +176,9 @@ class Polyak(Solver):
             passes = max(self.passes, math.ceil(wide_until / n_terms)) if wide else self.passes
             visited, cut = 0, False
             while visited < passes * n_terms and not cut:
-                for part in visits("shuffled", rng, objective, n_terms, 1, chunk):
-                    walk.take(part)
-                    visited += len(part)
+                for leg in legs(rng, objective, chunk, wide_until - walk.age if wide else math.inf):
+                    walk.take(leg)
+                    visited += len(leg)
                     cut = monitor.must_end()
                     if wide and (walk.age >= wide_until or cut):
                         wide = False

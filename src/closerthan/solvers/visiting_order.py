@@ -4,6 +4,7 @@ An order is drawn by NumPy's generator and represented by a compact description 
 expands. It comes in chunks, whose length is a multiple of the batch size, so that little has to be expanded at a time.
 """
 
+import math
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
@@ -11,7 +12,9 @@ from typing import Any
 import numpy as np
 
 from closerthan.objective.protocol import SolverObjective
-from closerthan.objective.visits import ShuffledPass, UniformDraws, Visits
+from closerthan.objective.visits import Leg, ShuffledPass, UniformDraws, Visits
+
+LONGEST_LEG = 2**16  # comparisons after which a solver tests for Ctrl-C and the time limit, rounded up to whole chunks
 
 
 def uniform(rng: np.random.Generator, n_terms: int, draws: int, batch_size: int, chunk: int) -> Iterator[Visits]:
@@ -61,3 +64,21 @@ def visits(
     """Draw the terms of an objective to visit in one epoch, chunk by chunk."""
     for part in SAMPLINGS[sampling](rng, objective.n_terms, draws, batch_size, chunk):
         yield Visits(part.pieces, int(rng.integers(2**63))) if objective.weighted else part
+
+
+def legs(
+    rng: np.random.Generator, objective: SolverObjective[Any], chunk: int, stop: float = math.inf
+) -> Iterator[Leg]:
+    """Make one pass over the terms of an objective in random order, as :func:`shuffled` does, in few legs.
+
+    A leg consists of whole chunks, and one of them ends with the chunk that contains position ``stop`` of the pass.
+    """
+    n_terms, position = objective.n_terms, 0
+    whole_pass = ShuffledPass.draw(rng, n_terms, chunk)
+    while position < n_terms:
+        longest = min(LONGEST_LEG, n_terms - position, stop - position if stop > position else math.inf)
+        n_chunks = math.ceil(longest / chunk)
+        size = min(n_chunks * chunk, n_terms - position)
+        seeds = rng.integers(2**63, size=n_chunks, dtype=np.uint64) if objective.weighted else None
+        yield Leg(replace(whole_pass, first=position, size=size), seeds, chunk)
+        position += size

@@ -40,7 +40,7 @@ from closerthan.objective.protocol import (
 )
 from closerthan.objective.scales import SIZE_SAMPLE, best_scale, sample_places
 from closerthan.objective.streaming.blocks import Block, HostReader, Source, is_streamed
-from closerthan.objective.visits import SIDE_BY_SIDE, Order, ShuffledPass, Visits
+from closerthan.objective.visits import SIDE_BY_SIDE, Leg, Order, ShuffledPass, Visits
 from closerthan.operating_system import n_cores
 
 if TYPE_CHECKING:
@@ -311,9 +311,8 @@ class CPUObjective(Objective):
         """Return the indices of the comparisons that visits stand for."""
         indices = self.unweighted(visits)
         if self.weighted:
-            last, first_terms = self._guide_table
-            offsets = visits.weight_offsets()
-            order.fill_order_by_weight(self._cumulative_weights, last, first_terms, offsets, indices)
+            seed = visits.required_weight_seed
+            order.fill_order_by_weight(self._cumulative_weights, *self._guide_table, seed, visits.first, indices)
         return indices
 
     def unweighted(self, visits: Visits) -> Order:
@@ -332,6 +331,12 @@ class CPUObjective(Objective):
                 part[:] = piece.indices()
             place += piece.size
         return indices
+
+    def weighting(self, leg: Leg) -> polyak.Weighting | None:
+        """Return what a kernel needs to draw the terms of a leg by their weights; None if all are equal."""
+        if leg.weight_seeds is None:
+            return None
+        return polyak.Weighting(self._cumulative_weights, *self._guide_table, leg.weight_seeds, leg.interval)
 
     @functools.cached_property
     def _cumulative_weights(self) -> Array:
@@ -399,17 +404,25 @@ class CPUObjective(Objective):
     def prepare(self, needs: frozenset[Capability], n_dims: int) -> None:
         x, one = _tiny_map(n_dims), np.zeros(1, np.int64)
         nothing = np.empty(0, np.int64)
-        order.fill_order(nothing, 1, 1, 1, nothing, 0, nothing)
         if self.weighted:
             order.fill_first_terms(np.empty(0), 0, nothing)
-            order.fill_order_by_weight(np.empty(0), 0, nothing, np.empty(0), nothing)
+        if "Polyak walk" not in needs or self.n_terms >= 2 * self.least_part:
+            order.fill_order(nothing, 1, 1, 1, nothing, 0, nothing)
+            if self.weighted:
+                order.fill_order_by_weight(np.empty(0), 0, nothing, 0, 0, nothing)
         if "Polyak walk" in needs:
             schedule, progress = StepSchedule(0.1, 1.0, 4.0), (0.0, 0, 1.0, 0.0)
 
             def walk(tiny: _Part) -> None:
                 single = padded(x)
                 sums.loss_sums(self.shared_argument, *tiny, x, _ONE_SCALE, np.empty(1))
-                polyak.polyak_stretches(self.shared_argument, tiny[0], one, 1, 1, schedule, progress, single, x.copy())
+                terms = polyak.PassPart(one, 1, 1, 1, nothing, 0, 1)
+                weighting = None
+                if self.weighted:
+                    weighting = polyak.Weighting(np.ones(1), 0, one, np.zeros(1, np.uint64), 1)
+                polyak.polyak_stretches(
+                    self.shared_argument, tiny[0], terms, weighting, 1, 1, schedule, progress, single, x.copy()
+                )
                 if self.n_terms >= 2 * self.least_part:
                     polyak.longest_step(self.shared_argument, schedule, 1.0, 1.0)
                     polyak.polyak_steps(self.shared_argument, tiny[0], one, 1, 0.0, single)

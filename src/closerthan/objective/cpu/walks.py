@@ -12,7 +12,7 @@ from closerthan.compiled import polyak, svrg
 from closerthan.compiled.simd import padded, padded_zeros
 from closerthan.geometry import leading_axes
 from closerthan.objective.protocol import Point, State, StepSchedule
-from closerthan.objective.visits import Order, Visits
+from closerthan.objective.visits import SIDE_BY_SIDE, Leg, Order, Visits
 
 if TYPE_CHECKING:
     from closerthan.objective.cpu.objective import CPUObjective
@@ -105,18 +105,21 @@ class AveragedWalk:
             self.age, self.n_maps = float(state["age"]), int(state["n_maps"])
             self.distance = float(state["distance"])
 
-    def take(self, visits: Visits) -> None:
-        objective, length = self._objective, self._length
-        order = objective.expand(visits)
+    def take(self, leg: Leg) -> None:
+        objective, length, terms = self._objective, self._length, leg.terms
         if length < 2 * objective.least_part:
             progress = polyak.polyak_stretches(
-                objective.shared_argument, objective.rows, order, length, objective.steps_at_once, self._schedule,
+                objective.shared_argument, objective.rows,
+                polyak.PassPart(
+                    terms.runs, terms.length, terms.neighbours, SIDE_BY_SIDE, terms.rest, terms.first, terms.size
+                ),
+                objective.weighting(leg), length, objective.steps_at_once, self._schedule,
                 (self.age, self.n_maps, self.distance, self.step), self.rows, self.mean,
             )  # fmt: skip
             self.age, self.n_maps, self.distance, self.step = progress
             return
-        for begin in range(0, len(order), length):
-            self._take_halves(order[begin : begin + length])
+        for stretch in leg.stretches(length):
+            self._take_halves(objective.expand(stretch))
 
     def _take_halves(self, order: Order) -> None:
         self.advance_age(len(order))

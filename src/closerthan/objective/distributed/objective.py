@@ -25,7 +25,7 @@ from closerthan.objective.distributed.part import Part
 from closerthan.objective.processes import SEVERAL
 from closerthan.objective.protocol import Capability, M, Objective, Point, State, StepSchedule
 from closerthan.objective.scales import best_scale
-from closerthan.objective.visits import Order, Visits
+from closerthan.objective.visits import Leg, Order, Visits
 from closerthan.objective.wrapped import LocalDevice, PartObjective, WalkWrapper, WrappedWalk, compile_walk
 
 __all__ = ["Distributed", "DistributedObjective", "SharedWalk"]
@@ -223,9 +223,8 @@ class SharedWalk(WalkWrapper[M]):
         self._reach = schedule.reach
         self._length = length
 
-    def take(self, visits: Visits) -> None:
-        for begin in range(0, len(visits), self._length):
-            stretch = visits[begin : begin + self._length]
+    def take(self, leg: Leg) -> None:
+        for stretch in leg.stretches(self._length):
             while len(stretch):
                 size = min(len(stretch), exchange_interval(self._objective.n_objects, self._walk.age, self._reach))
                 self._take_and_exchange(stretch[:size])

@@ -28,7 +28,7 @@ from closerthan.objective.scales import SIZE_SAMPLE, best_scale, sample_places
 from closerthan.objective.streaming.blocks import Block, Source
 from closerthan.objective.streaming.objective import StreamedObjective
 from closerthan.objective.streaming.shuffling import shuffled_if_sorted
-from closerthan.objective.visits import SIDE_BY_SIDE, ShuffledPass, UniformDraws, Visits
+from closerthan.objective.visits import SIDE_BY_SIDE, Leg, ShuffledPass, UniformDraws, Visits
 
 __all__ = ["GPU", "GPUObjective"]
 
@@ -306,7 +306,8 @@ class GPUObjective(Objective[DeviceMap]):
             return
         for n_wide in (n_dims, self.padded_width(n_dims + 1)):  # the solver adds dimensions to random starts
             walk = tiny.polyak_walk(np.zeros((len(x), n_wide)), StepSchedule(0.1, 1.0, 4.0), 1)
-            walk.take(Visits((ShuffledPass(np.zeros(1, np.int64), 1, 1, np.empty(0, np.int64), 0, 1),), 0))
+            one = ShuffledPass(np.zeros(1, np.int64), 1, 1, np.empty(0, np.int64), 0, 1)
+            walk.take(Leg(one, np.zeros(1, np.uint64), 1))
             tiny.value(walk.mean)
         # At full size, since PyTorch chooses its kernels for products and sums by the size of the arrays.
         wide = tiny.polyak_walk(np.zeros((self.n_objects, n_wide)), StepSchedule(0.1, 1.0, 4.0), 1)
@@ -503,11 +504,10 @@ class LockFreeWalk:
     def mean(self) -> DeviceMap:
         return DeviceMap(self._mean, self._n_dims)
 
-    def take(self, visits: Visits) -> None:
-        for begin in range(0, len(visits), self._length):
-            part = visits[begin : begin + self._length]
-            self.advance_age(len(part))
-            self.distance = self.move(part) / (2 * len(part))
+    def take(self, leg: Leg) -> None:
+        for stretch in leg.stretches(self._length):
+            self.advance_age(len(stretch))
+            self.distance = self.move(stretch) / (2 * len(stretch))
             self.update_average()
 
     def advance_age(self, n_terms: int) -> None:

@@ -23,7 +23,7 @@ from closerthan.objective.protocol import (
 )
 from closerthan.objective.scales import best_scale
 from closerthan.objective.streaming.blocks import BlockReader, Blocks
-from closerthan.objective.visits import Order, Visits
+from closerthan.objective.visits import Leg, Order, Visits
 from closerthan.objective.wrapped import BlockObjective, WalkWrapper, WrappedWalk, compile_walk
 
 __all__ = ["StreamedObjective"]
@@ -179,9 +179,9 @@ class BlockWalk(WalkWrapper[M]):
         self._objective = objective
         self._length = length
 
-    def take(self, visits: Visits) -> None:
-        for begin in range(0, len(visits), self._length):
-            for block, within, next_block in self._objective.blocks.by_block(visits[begin : begin + self._length]):
+    def take(self, leg: Leg) -> None:
+        for stretch in leg.stretches(self._length):
+            for block, within, next_block in self._objective.blocks.by_block(stretch):
                 self._objective.use_block(block, next_block)
                 self._walk.advance_age(len(within))
                 self._walk.distance = self._walk.move(within) / (2 * len(within))
