@@ -11,8 +11,8 @@ starts, and replicated. The fitted map is the known truth of these studies.
 
 import dataclasses
 import functools
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -120,28 +120,38 @@ def resample(
         x = fit_map(redrawn(rng), rng, result.embedding).embedding
         return x, spread(sample, x, result.loss)
 
-    # Replicates come first: after Ctrl-C those completed are kept, while an incomplete committee is of no use.
+    # Every job is a single fit, so that all cores have work until the end. Replicates come first: after Ctrl-C those
+    # completed are kept, while an incomplete committee is of no use.
+    folds = _Folds.draw(result, answers, by, fold_rng)
     jobs: list[Callable[[Fitter], Any]] = [functools.partial(one, rng) for rng in rngs]
-    jobs += _fold_jobs(result, answers, by, fold_rng)
+    jobs += folds.fits()
     with trials_bar(progress, "replicates", len(jobs), 0) as tick:
         outcome = refitter.run(jobs, tick)
-    maps, folds = [one for one in outcome.results[:n_maps] if one is not None], outcome.results[n_maps:]
+    maps, fold_maps = [one for one in outcome.results[:n_maps] if one is not None], outcome.results[n_maps:]
     if outcome.stopped_by and len(maps) < FEWEST_MAPS:
         raise JobResults(outcome.results[:n_maps], outcome.stopped_by).error("replicates")
-    if folds and all(fold is not None for fold in folds):
-        committees, *columns = zip(*folds, strict=True)
-        scores, weights, units = (np.concatenate(column) for column in columns)
-        committee = Committee.merged(committees, scores, weights, units)
-    else:
+    committee, stopped_by = None, outcome.stopped_by
+    if fold_maps and not stopped_by:
+        scored = refitter.run(folds.scores(fold_maps))
+        stopped_by = scored.stopped_by
+        if not stopped_by:
+            committees, *columns = zip(*scored.results, strict=True)
+            scores, weights, units = (np.concatenate(column) for column in columns)
+            committee = Committee.merged(committees, scores, weights, units)
+    if committee is None:
         committee = Committee(np.array([x for x, _ in maps]), np.array([size for _, size in maps]))
-    simulated, stopped_by = None, outcome.stopped_by
+    simulated = None
     few = answers.cheap_to_enumerate and len(answers) <= MOST_SIMULATED
     if few and not stopped_by and committee.calibration is not None:
-        studies = _study_jobs(result, answers, committee, by, min(n_maps, REPLICATES_OF_STUDY), study_rngs)
-        with trials_bar(progress, "simulated studies", len(studies), 0) as tick:
-            outcome = refitter.run(studies, tick)
-        stopped_by = outcome.stopped_by
-        simulated = None if stopped_by else np.stack(outcome.results)
+        n_each = min(n_maps, REPLICATES_OF_STUDY)
+        with trials_bar(progress, "simulated studies", STUDIES * (1 + n_each), 0) as tick:
+            studies = refitter.run(_study_jobs(result, answers, committee, by, n_each, study_rngs), tick)
+            stopped_by = studies.stopped_by
+            if not stopped_by:
+                outcome = refitter.run([job for study in studies.results for job in study], tick)
+                stopped_by = outcome.stopped_by
+        if not stopped_by:
+            simulated = np.array(outcome.results).reshape(STUDIES, n_each, *result.embedding.shape)
     return Resampled(np.array([x for x, _ in maps]), committee, simulated, stopped_by)
 
 
@@ -171,33 +181,61 @@ def _some_rows(rows: NDArray[Any], most: int, rng: np.random.Generator) -> NDArr
     return rows if len(rows) <= most else rows[np.sort(rng.choice(len(rows), most, replace=False))]
 
 
-def _fold_jobs(
-    result: Result, answers: Comparisons, by: str, rng: np.random.Generator
-) -> list[Callable[[Fitter], tuple[Committee, Array, Array, NDArray[Any]]]]:
-    """Return one job per fold of the answers, which fits maps to the other folds and scores the fold with them.
+@dataclasses.dataclass(frozen=True)
+class _Folds:
+    """Folds of the answers: several maps are fitted to all other folds and predict the answers of a fold."""
 
-    A job returns the committee of these maps and, for each comparison of the fold, its score, its weight and the number
-    of its group of dependent comparisons.
-    """
-    group = answers.groups(by)
-    n_folds = FOLDS_OF_FEW if len(answers) < FEW * result.embedding.size else FOLDS
-    n_folds = min(n_folds, (int(group.max()) + 1) // 2)
-    if n_folds < 2:
-        return []
-    part = fold_of(group, n_folds, int(rng.integers(2**31)), by)
-    # In one dimension random starts often end in poor local optima.
-    starts = 2 if result.embedding.shape[1] == 1 else 1
+    result: Result
+    answers: Comparisons
+    groups: NDArray[Any]  # of dependent comparisons
+    fold_of_row: NDArray[Any]
+    rngs: list[np.random.Generator]  # one per fold
 
-    def one(number: int, rng: np.random.Generator, fit_map: Fitter) -> tuple[Committee, Array, Array, NDArray[Any]]:
-        train, rows = answers.take(part != number), _some_rows(np.flatnonzero(part == number), MOST_MEASURED, rng)
-        held_out = answers.take(rows)
-        sample = _some(train, MOST_FOR_SPREAD, rng)
-        maps = [fit_map(train, rng, starts=starts).embedding for _ in range(MAPS_PER_FOLD)]
-        committee = Committee(np.array(maps), np.array([spread(sample, x, result.loss) for x in maps]))
-        weights = np.ones(len(held_out)) if held_out.weights is None else held_out.weights
-        return committee, committee.mean_log_odds(held_out, result.loss), weights, group[rows]
+    @classmethod
+    def draw(cls, result: Result, answers: Comparisons, by: str, rng: np.random.Generator) -> Self:
+        """Divide the answers into folds; with too few groups of answers there are none."""
+        groups = answers.groups(by)
+        n_folds = FOLDS_OF_FEW if len(answers) < FEW * result.embedding.size else FOLDS
+        n_folds = min(n_folds, (int(groups.max()) + 1) // 2)
+        if n_folds < 2:
+            return cls(result, answers, groups, np.zeros(len(answers), np.int64), [])
+        fold_of_row = fold_of(groups, n_folds, int(rng.integers(2**31)), by)
+        return cls(result, answers, groups, fold_of_row, rng.spawn(n_folds))
 
-    return [functools.partial(one, number, child) for number, child in enumerate(rng.spawn(n_folds))]
+    def fits(self) -> list[Callable[[Fitter], Array]]:
+        """Return one job per map, fold by fold."""
+        # In one dimension random starts often end in poor local optima.
+        starts = 2 if self.result.embedding.shape[1] == 1 else 1
+
+        def one(number: int, rng: np.random.Generator, fit_map: Fitter) -> Array:
+            return fit_map(self._others(number), rng, starts=starts).embedding
+
+        return [
+            functools.partial(one, number, _twin(rng, place * starts))
+            for number, rng in enumerate(self.rngs)
+            for place in range(MAPS_PER_FOLD)
+        ]
+
+    def scores(self, maps: Sequence[Array]) -> list[Callable[[Fitter], tuple[Committee, Array, Array, NDArray[Any]]]]:
+        """Return one job per fold, which scores its comparisons with the maps of the other folds.
+
+        A job returns the committee of these maps and, for each comparison of the fold, its score, its weight and the
+        number of its group of dependent comparisons.
+        """
+        loss = self.result.loss
+
+        def one(number: int, _: Fitter) -> tuple[Committee, Array, Array, NDArray[Any]]:
+            rng, own = self.rngs[number], np.array(maps[number * MAPS_PER_FOLD : (number + 1) * MAPS_PER_FOLD])
+            rows = _some_rows(np.flatnonzero(self.fold_of_row == number), MOST_MEASURED, rng)
+            held_out, sample = self.answers.take(rows), _some(self._others(number), MOST_FOR_SPREAD, rng)
+            committee = Committee(own, np.array([spread(sample, x, loss) for x in own]))
+            weights = np.ones(len(held_out)) if held_out.weights is None else held_out.weights
+            return committee, committee.mean_log_odds(held_out, loss), weights, self.groups[rows]
+
+        return [functools.partial(one, number) for number in range(len(self.rngs))]
+
+    def _others(self, number: int) -> Comparisons:
+        return self.answers.take(self.fold_of_row != number)
 
 
 def _study_jobs(
@@ -207,22 +245,41 @@ def _study_jobs(
     by: str,
     n_maps: int,
     rngs: list[np.random.Generator],
-) -> list[Callable[[Fitter], Array]]:
-    """Return one job per generator, which simulates a study, fits it and makes ``n_maps`` replicates of the fit."""
+) -> list[Callable[[Fitter], list[Callable[[Fitter], Array]]]]:
+    """Return one job per generator, which simulates a study, fits it and returns the jobs of its ``n_maps`` replicates.
+
+    Replicates are resampled one after another from the same random stream, so each job has a generator of its own.
+    """
     probability = probability_on_map(result, answers, committee)
     # The map of the real answers is the best of several starts, too.
     starts = 4 if result.embedding.shape[1] == 1 else 2
 
-    def one(rng: np.random.Generator, fit_map: Fitter) -> Array:
+    def one(rng: np.random.Generator, fit_map: Fitter) -> list[Callable[[Fitter], Array]]:
         is_reversed = rng.random(len(answers)) >= probability
         rows = np.where(is_reversed[:, np.newaxis], reversed_rows(answers.rows), answers.rows)
         study = answers.replace(rows=frozen(np.ascontiguousarray(rows)))
         x = fit_map(study, rng, starts=starts).embedding
-        return np.array([
-            fit_map(_resampled(study, by, rng, x.size), rng, x).embedding for _ in range(n_maps)
-        ])  # fmt: skip
+
+        def replicate(rng: np.random.Generator, fit_map: Fitter) -> Array:
+            return fit_map(_resampled(study, by, rng, x.size), rng, x).embedding
+
+        jobs: list[Callable[[Fitter], Array]] = []
+        for place in range(n_maps):
+            jobs.append(functools.partial(replicate, _twin(rng, place)))
+            _resampled(study, by, rng, x.size)  # to the generator of the next replicate
+        return jobs
 
     return [functools.partial(one, rng) for rng in rngs]
+
+
+def _twin(rng: np.random.Generator, n_skipped: int) -> np.random.Generator:
+    """Return a generator of the same numbers that skips ``n_skipped`` children when it spawns."""
+    sequence: Any = rng.bit_generator.seed_seq
+    n_spawned = sequence.n_children_spawned + n_skipped
+    same = np.random.SeedSequence(sequence.entropy, spawn_key=sequence.spawn_key, n_children_spawned=n_spawned)
+    twin = np.random.Generator(type(rng.bit_generator)(same))
+    twin.bit_generator.state = rng.bit_generator.state
+    return twin
 
 
 def probability_on_map(result: Result, answers: Comparisons, committee: Committee) -> Array:
