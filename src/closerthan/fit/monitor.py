@@ -15,7 +15,7 @@ from closerthan.fit.ctrl_c import CancelFlag
 from closerthan.fit.stopping import Limits
 from closerthan.history import NAN, History, Record
 from closerthan.objective.processes import Processes, SingleProcess
-from closerthan.objective.protocol import Map, MonitorObjective, Point, State
+from closerthan.objective.protocol import UNKNOWN, Map, MonitorObjective, Point, State
 
 MARGIN = 1.25  # safety factor on the time that ending an epoch took, since other programs may use the processor
 
@@ -173,7 +173,7 @@ class Monitor:
 
 
 def _norm(point: Point[Map]) -> float:
-    return math.sqrt(inner(point.gradient, point.gradient))
+    return NAN if point.gradient is UNKNOWN else math.sqrt(inner(point.gradient, point.gradient))
 
 
 def _rank(record: Record) -> tuple[float, ...]:

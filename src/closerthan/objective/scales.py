@@ -1,6 +1,8 @@
 """The best size of a map, given its mean loss at several sizes."""
 
+import bisect
 import functools
+import itertools
 import math
 
 import numpy as np
@@ -42,12 +44,21 @@ def best_scale(means: Array, scales: Array, collapsed: float, trust: float) -> f
     >>> best_scale(np.array([0.5, 0.4, 0.2]), np.array([0.5, 1.0, 2.0]), 0.7, 0.5)
     1.5
     """
-    unchanged = int(np.flatnonzero(scales == 1.0)[0])
-    means = np.where(np.isnan(means), np.inf, means)
-    now, best = means[unchanged], int(np.argmin(means))
-    if not means[best] < now < np.inf or (math.isfinite(collapsed) and means[best] >= collapsed):
+    # Plain numbers, since for so few of them each call of NumPy takes longer than the arithmetic.
+    losses = [math.inf if math.isnan(mean) else mean for mean in means.tolist()]
+    factors: list[float] = scales.tolist()
+    unchanged = factors.index(1.0)
+    least, now = min(losses), losses[unchanged]
+    best = losses.index(least)
+    if not least < now < math.inf or (math.isfinite(collapsed) and least >= collapsed):
         return 1.0
     if best < unchanged:
-        return float(scales[best])
-    gains = np.maximum.accumulate(now - means[unchanged : best + 1])
-    return float(np.interp(trust * gains[-1], gains, scales[unchanged : best + 1]))
+        return factors[best]
+    gains = list(itertools.accumulate((now - loss for loss in losses[unchanged : best + 1]), max))
+    goal = trust * gains[-1]
+    place = bisect.bisect_right(gains, goal)  # the first scale that gains more than the goal
+    if place == len(gains):
+        return factors[best]
+    before, after = unchanged + place - 1, unchanged + place
+    slope = (factors[after] - factors[before]) / (gains[place] - gains[place - 1])
+    return slope * (goal - gains[place - 1]) + factors[before]

@@ -163,7 +163,7 @@ class Leg:
     """
 
     terms: ShuffledPass
-    weight_seeds: NDArray[np.uint64] | None
+    weight_seeds: tuple[int, ...] | None
     interval: int
 
     def __len__(self) -> int:
@@ -174,7 +174,7 @@ class Leg:
         for begin in range(0, len(self), length):
             piece = replace(self.terms, first=self.terms.first + begin, size=min(length, len(self) - begin))
             number, first = divmod(begin, self.interval)
-            yield Visits((piece,), None if self.weight_seeds is None else int(self.weight_seeds[number]), first)
+            yield Visits((piece,), None if self.weight_seeds is None else self.weight_seeds[number], first)
 
 
 def _uniform(seed: int, first: int, size: int) -> NDArray[np.float64]:

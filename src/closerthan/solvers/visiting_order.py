@@ -79,6 +79,7 @@ def legs(
         longest = min(LONGEST_LEG, n_terms - position, stop - position if stop > position else math.inf)
         n_chunks = math.ceil(longest / chunk)
         size = min(n_chunks * chunk, n_terms - position)
-        seeds = rng.integers(2**63, size=n_chunks, dtype=np.uint64) if objective.weighted else None
-        yield Leg(replace(whole_pass, first=position, size=size), seeds, chunk)
+        seeds = tuple(int(rng.integers(2**63)) for _ in range(n_chunks)) if objective.weighted else None
+        terms = whole_pass if size == n_terms else replace(whole_pass, first=position, size=size)
+        yield Leg(terms, seeds, chunk)
         position += size

@@ -291,11 +291,15 @@ class CPUObjective(Objective):
 
     def scaled_losses(self, x: Array, scales: Array) -> Array:
         """Return the mean loss of a sample with the map multiplied by each of the scales."""
-        rows, weights = self._sample
         means = np.empty(len(scales))
-        sums.loss_sums(self.shared_argument, rows, weights, _contiguous(x), scales, means)
-        means /= len(rows.table) if weights is None else weights.sum()
+        sums.loss_sums(self.shared_argument, *self._sample, _contiguous(x), scales, means)
+        means /= self._weight_of_sample
         return means
+
+    @functools.cached_property
+    def _weight_of_sample(self) -> float:
+        rows, weights = self._sample
+        return len(rows.table) if weights is None else float(weights.sum())
 
     @functools.cached_property
     def _sample(self) -> _Part:
@@ -336,7 +340,8 @@ class CPUObjective(Objective):
         """Return what a kernel needs to draw the terms of a leg by their weights; None if all are equal."""
         if leg.weight_seeds is None:
             return None
-        return polyak.Weighting(self._cumulative_weights, *self._guide_table, leg.weight_seeds, leg.interval)
+        seeds = np.array(leg.weight_seeds, np.uint64)
+        return polyak.Weighting(self._cumulative_weights, *self._guide_table, seeds, leg.interval)
 
     @functools.cached_property
     def _cumulative_weights(self) -> Array:

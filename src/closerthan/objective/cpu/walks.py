@@ -186,6 +186,9 @@ class AveragedWalk:
         return self.mean
 
     def rescale(self, scale: float) -> None:
+        if scale == 1.0:
+            return
+
         def multiply(rows: slice) -> None:
             self.rows[rows] *= scale
             self.mean[rows] *= scale

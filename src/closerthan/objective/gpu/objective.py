@@ -307,7 +307,7 @@ class GPUObjective(Objective[DeviceMap]):
         for n_wide in (n_dims, self.padded_width(n_dims + 1)):  # the solver adds dimensions to random starts
             walk = tiny.polyak_walk(np.zeros((len(x), n_wide)), StepSchedule(0.1, 1.0, 4.0), 1)
             one = ShuffledPass(np.zeros(1, np.int64), 1, 1, np.empty(0, np.int64), 0, 1)
-            walk.take(Leg(one, np.zeros(1, np.uint64), 1))
+            walk.take(Leg(one, (0,), 1))
             tiny.value(walk.mean)
         # At full size, since PyTorch chooses its kernels for products and sums by the size of the arrays.
         wide = tiny.polyak_walk(np.zeros((self.n_objects, n_wide)), StepSchedule(0.1, 1.0, 4.0), 1)
