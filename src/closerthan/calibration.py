@@ -1,8 +1,10 @@
 """Calibration: turn scores into probabilities that match the observed frequencies."""
 
 import dataclasses
+import functools
 import math
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -23,6 +25,7 @@ LAPSE_PRIOR = 5.0  # b of the Beta(1, b) prior of the lapse rate, whose mode is 
 LEAST_LAPSE, MOST_LAPSE = 1e-4, 0.9  # bounds that keep the log odds of the lapse rate finite
 FIRST_LAPSES = (0.02, 0.2, 0.5)  # starting values of the fit: a low power without lapses can be a local optimum
 MOST_FROM_ALL_STARTS = 100_000  # scores; of more, a sample chooses the start, from which the fit to all is short
+WORTH_THREADS = 4_000  # scores from which the fits from all starting values run at the same time
 FEWEST_TO_DOUBT = 30  # independent answers in a tenth, set by judgement; fewer are inconclusive
 CLEARLY_OFF = 0.05  # difference of predicted and observed frequency that matters in practice, set by judgement
 CONFIDENCE = 0.99  # level of each of the five intervals; all five then hold with 95 % (Bonferroni)
@@ -159,8 +162,10 @@ class Calibration:
         bounds = [(-6.0, 6.0), (-1.5, 1.0) if bent else (0.0, 0.0), (logit(LEAST_LAPSE), logit(MOST_LAPSE))]
 
         def best_from(starts: Sequence[Array], every: int) -> Array:
-            with one_blas_thread():
-                fits = [minimize(cost, start, (every,), jac=True, method="L-BFGS-B", bounds=bounds) for start in starts]
+            fit_from = functools.partial(minimize, cost, args=(every,), jac=True, method="L-BFGS-B", bounds=bounds)
+            n_threads = len(starts) if len(score) >= WORTH_THREADS else 1
+            with one_blas_thread(), ThreadPoolExecutor(n_threads) as pool:
+                fits = list(pool.map(lambda start: fit_from(x0=start), starts))
             return np.asarray(min(fits, key=lambda fit: float(fit.fun)).x)
 
         starts = [np.array([0.0, 0.0, logit(first)]) for first in (FIRST_LAPSES if lapses else FIRST_LAPSES[:1])]

@@ -12,6 +12,7 @@ starts, and replicated. The fitted map is the known truth of these studies.
 import dataclasses
 import functools
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Self
 
 import numpy as np
@@ -41,6 +42,7 @@ FOLDS_OF_FEW = 10  # folds if answers are few, since a map of only three quarter
 FEW = 50  # comparisons per coordinate below which answers count as few
 MAPS_PER_FOLD = 5
 MOST_MEASURED = 20_000  # comparisons of a fold on which probabilities are calibrated
+PER_THREAD = 2_000  # comparisons that a thread predicts at a time
 MOST_FOR_SPREAD = 4_000  # comparisons from which the spread of a map's log odds is estimated
 STUDIES = 4  # simulated studies, to calibrate the probabilities of neighbours
 REPLICATES_OF_STUDY = 25  # at most; 4 x 25 replicates take as long as the usual 100 of the real answers
@@ -144,8 +146,9 @@ def resample(
     few = answers.cheap_to_enumerate and len(answers) <= MOST_SIMULATED
     if few and not stopped_by and committee.calibration is not None:
         n_each = min(n_maps, REPLICATES_OF_STUDY)
+        probability = probability_on_map(result, answers, committee, refitter.n_threads)
         with trials_bar(progress, "simulated studies", STUDIES * (1 + n_each), 0) as tick:
-            studies = refitter.run(_study_jobs(result, answers, committee, by, n_each, study_rngs), tick)
+            studies = refitter.run(_study_jobs(result, answers, probability, by, n_each, study_rngs), tick)
             stopped_by = studies.stopped_by
             if not stopped_by:
                 outcome = refitter.run([job for study in studies.results for job in study], tick)
@@ -241,16 +244,16 @@ class _Folds:
 def _study_jobs(
     result: Result,
     answers: Comparisons,
-    committee: Committee,
+    probability: Array,
     by: str,
     n_maps: int,
     rngs: list[np.random.Generator],
 ) -> list[Callable[[Fitter], list[Callable[[Fitter], Array]]]]:
     """Return one job per generator, which simulates a study, fits it and returns the jobs of its ``n_maps`` replicates.
 
-    Replicates are resampled one after another from the same random stream, so each job has a generator of its own.
+    ``probability`` is that of each answer. Replicates are resampled one after another from the same random stream, so
+    each job has a generator of its own.
     """
-    probability = probability_on_map(result, answers, committee)
     # The map of the real answers is the best of several starts, too.
     starts = 4 if result.embedding.shape[1] == 1 else 2
 
@@ -282,7 +285,7 @@ def _twin(rng: np.random.Generator, n_skipped: int) -> np.random.Generator:
     return twin
 
 
-def probability_on_map(result: Result, answers: Comparisons, committee: Committee) -> Array:
+def probability_on_map(result: Result, answers: Comparisons, committee: Committee, n_threads: int = 1) -> Array:
     """Return the probability of each answer on the fitted map.
 
     A map is more certain of the answers that it was fitted to than of new ones, so its log odds are multiplied by the
@@ -293,7 +296,10 @@ def probability_on_map(result: Result, answers: Comparisons, committee: Committe
 
     lapse = 0.0 if committee.calibration is None else committee.calibration.lapse
     some = _some(answers, MOST_MEASURED, np.random.default_rng(0))
-    expected, odds = committee.probability(some, result.loss), log_odds(some, result.embedding, result.loss)
+    parts = [some.take(slice(first, first + PER_THREAD)) for first in range(0, len(some), PER_THREAD)]
+    with ThreadPoolExecutor(n_threads) as pool:
+        expected = np.concatenate(list(pool.map(lambda part: committee.probability(part, result.loss), parts)))
+    odds = log_odds(some, result.embedding, result.loss)
 
     def cross_entropy(log_slope: float) -> float:
         curve = Calibration(np.exp(log_slope), lapse=lapse)
