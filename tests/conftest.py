@@ -13,7 +13,7 @@ import pytest
 from closerthan import Comparisons, datasets
 from closerthan.arrays import frozen
 from closerthan.comparisons.on_disk import TemporaryRows
-from closerthan.objective.visits import ShuffledPass, Visits
+from closerthan.objective.visits import Leg, ShuffledPass, Visits
 from closerthan.solvers import Polyak
 
 # In a read-only checkout Hypothesis keeps its examples where temporary files go.
@@ -89,6 +89,12 @@ def visits_of(order, weight_seed=None):
     nothing = np.empty(0, np.int64)
     given = ShuffledPass(nothing, 1, 1, np.asarray(order, np.int64), 0, len(order))
     return Visits((given,), weight_seed)
+
+
+def leg_of(order):
+    """A leg of a Polyak walk along just this order."""
+    (terms,) = visits_of(order).pieces
+    return Leg(terms, None, len(order))
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from conftest import visits_of
+from conftest import leg_of
 
 import closerthan as ct
 from closerthan.losses import LOSSES
@@ -74,7 +74,7 @@ def test_threads_that_never_meet_take_the_steps_of_one_thread(data, rng):
         with CPUObjective(data.train, LOSSES["ste"](), n_threads=n_threads, least_part=1_000) as objective:
             walk = objective.lock_free_walk(start, SCHEDULE, len(order))
             assert walk.n_walkers == n_threads
-            walk.take(visits_of(order))
+            walk.take(leg_of(order))
             walks.append(walk)
     assert np.array_equal(walks[0].rows, walks[1].rows)
     assert np.array_equal(walks[0].mean, walks[1].mean)
@@ -89,7 +89,7 @@ def test_one_thread_takes_the_steps_of_an_ordinary_walk(data, rng):
     ):
         expected, walk = whole.polyak_walk(start, SCHEDULE, 4_000), objective.lock_free_walk(start, SCHEDULE, 4_000)
         for one in (expected, walk):
-            one.take(visits_of(order))
+            one.take(leg_of(order))
     assert np.array_equal(walk.rows, expected.rows)
     np.testing.assert_allclose(walk.mean, expected.mean, rtol=1e-12, atol=1e-14)
     assert (walk.age, walk.n_maps, walk.step) == (expected.age, expected.n_maps, expected.step)

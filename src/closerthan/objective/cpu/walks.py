@@ -262,12 +262,11 @@ class LockFreeWalk(AveragedWalk):
         super().__init__(objective, x, schedule, length, state)
         self.n_walkers = n_walkers
 
-    def take(self, visits: Visits) -> None:
+    def take(self, leg: Leg) -> None:
         if self._length < 2 * self._objective.least_part:  # one thread walks short stretches faster
-            super().take(visits)
+            super().take(leg)
             return
-        for begin in range(0, len(visits), self._length):
-            stretch = visits[begin : begin + self._length]
+        for stretch in leg.stretches(self._length):
             self.advance_age(len(stretch))
             self.distance = self.move(stretch) / (2 * len(stretch))
             self.update_average()
