@@ -20,6 +20,7 @@ N_ANSWERS = 40_000
 FIT = {"n_dims": 2, "loss": "ste", "seed": 0, "tolerance": None}
 SVRG_FIT = {**FIT, "solver": SVRG(batch_size=1000), "epochs": 4}
 POLYAK_FIT = {**FIT, "solver": "polyak", "epochs": 4}
+PENALIZED_FIT = {**FIT, "solver": "polyak", "penalty": 1.0, "epochs": 8}
 ENDLESS_FIT = {**POLYAK_FIT, "epochs": 1_000_000}
 CUTS = {
     1: (0, N_ANSWERS),
@@ -39,6 +40,11 @@ def part_of(everything, launch):
     rows = slice(cuts[launch.rank], cuts[launch.rank + 1])
     weights = None if everything.weights is None else everything.weights[rows]
     return ct.Comparisons(everything.rows[rows], N_OBJECTS, weights=weights)
+
+
+def few(answers):
+    """Return every eighth answer: few enough that the default solver finishes a fit with a penalty by L-BFGS."""
+    return ct.Comparisons(answers.rows[::8], N_OBJECTS)
 
 
 def on_a_file(rows, path):
@@ -64,6 +70,15 @@ def fits(device, launch, folder):
         svrg=svrg.embedding, weighted=weighted.embedding, polyak=polyak.embedding,
         errors=polyak.history.train_error, share=held_out.history.validation_error,
         polyak_weighted=ct.embed(part_of(answers(weighted=True)[0], launch), device=device, **POLYAK_FIT).embedding,
+    )  # fmt: skip
+
+
+def penalized(device, launch, folder):
+    """Write the map, and the number and values of the epochs, of a fit with a penalty."""
+    result = ct.embed(few(part_of(answers()[0], launch)), device=device, **PENALIZED_FIT)
+    np.savez(
+        folder / f"penalized-{launch.rank}.npz", embedding=result.embedding, objectives=result.history.objective,
+        gradient_norms=result.history.gradient_norm,
     )  # fmt: skip
 
 
@@ -127,10 +142,9 @@ def main():
     launch = Launch.of(os.environ)
     group = Group(launch)
     device = Distributed(CPU(1, least_part=1000), group)
+    scenarios = {one.__name__: one for one in (fits, penalized, interrupted, unwritable, killed, resumed)}
     for name in sys.argv[1].split(","):
-        {"fits": fits, "interrupted": interrupted, "unwritable": unwritable, "killed": killed, "resumed": resumed}[
-            name
-        ](device, launch, folder)
+        scenarios[name](device, launch, folder)
     group.leave()
 
 

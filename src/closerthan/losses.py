@@ -68,6 +68,7 @@ __all__ = [
     "Penalized",
     "loss_named",
     "name_with_parameter",
+    "penalty_weight",
     "without_penalty",
 ]
 
@@ -354,6 +355,17 @@ def without_penalty(loss: Loss) -> Loss:
     (STE(), STE())
     """
     return loss.loss if isinstance(loss, Penalized) else loss
+
+
+def penalty_weight(loss: Loss) -> float:
+    """Return the weight of the penalty that a loss carries, or 0 if it has none.
+
+    Examples
+    --------
+    >>> penalty_weight(Penalized(STE(), 0.1)), penalty_weight(STE())
+    (0.1, 0.0)
+    """
+    return float(loss.weight) if isinstance(loss, Penalized) else 0.0
 
 
 LOSSES: dict[str, type[Loss]] = {"gnmds": GNMDS, "ckl": CKL, "ste": STE, "tste": TSTE, "soe": SOE}

@@ -426,7 +426,7 @@ def worker():
 def together(request, tmp_path_factory):
     """Return the number of processes, the folder with their results, and their outputs; of three, one is empty."""
     folder = tmp_path_factory.mktemp("together")
-    codes, output = launch(request.param, "fits,interrupted,unwritable", folder)
+    codes, output = launch(request.param, "fits,penalized,interrupted,unwritable", folder)
     assert codes == [0] * request.param, output
     return request.param, folder, output
 
@@ -469,6 +469,18 @@ def test_all_processes_have_the_same_map(together):
     for name in ("polyak", "hogwild"):
         maps = [np.load(folder / f"fits-{rank}.npz")[name] for rank in range(n)]
         assert all(np.array_equal(maps[0], other) for other in maps[1:])
+
+
+@needs_torch
+@pytest.mark.slow
+def test_a_fit_with_a_penalty_ends_in_the_minimum_that_one_process_finds(together):
+    n, folder, _ = together
+    alone = ct.embed(worker().few(worker().answers()[0]), n_threads=1, **worker().PENALIZED_FIT)
+    fits = [np.load(folder / f"penalized-{rank}.npz") for rank in range(n)]
+    for fit in fits:
+        assert fit["gradient_norms"][-1] < 1e-6  # only the last phase of the solver computes gradients
+        assert fit["objectives"][-1] == pytest.approx(alone.history.objective[-1], rel=1e-6)
+        assert np.array_equal(fit["embedding"], fits[0]["embedding"])
 
 
 @needs_torch

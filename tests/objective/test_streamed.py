@@ -10,7 +10,7 @@ from conftest import in_files, random_comparisons, visits_of
 import closerthan as ct
 from closerthan import Comparisons
 from closerthan.comparisons.on_disk import FileRows
-from closerthan.losses import LOSSES
+from closerthan.losses import LOSSES, STE, Penalized
 from closerthan.objective.cpu.objective import CPU
 from closerthan.objective.streaming.blocks import Blocks, HostReader, Source
 from closerthan.objective.streaming.objective import StreamedObjective
@@ -72,14 +72,16 @@ def test_uniform_draws_take_from_each_block_by_its_size():
 # ---- values, gradients and fits --------------------------------------------------------------------------------------
 
 
-def test_values_and_gradients_are_those_of_rows_in_memory(kind, rng, tmp_path):
+@pytest.mark.parametrize("loss", [STE(), Penalized(STE(), 0.1)])
+def test_values_and_gradients_are_those_of_rows_in_memory(kind, loss, rng, tmp_path):
     answers = random_comparisons(kind, rng, n_rows=470)
     held_out = random_comparisons(kind, rng, n_rows=50)
-    x, loss = rng.standard_normal((12, 3)), LOSSES["ste"]()
+    x = rng.standard_normal((12, 3))
     mapped = Comparisons(on_a_file(answers.rows, tmp_path), 12)
     with IN_BLOCKS.objective(mapped, loss, held_out) as blocks, CPU().objective(answers, loss, held_out) as memory:
         assert isinstance(blocks, StreamedObjective)
         assert blocks.n_terms == 470
+        assert blocks.penalized == memory.penalized == isinstance(loss, Penalized)
         for name in ("at", "value"):
             actual, expected = getattr(blocks, name)(x), getattr(memory, name)(x)
             assert (actual.value, actual.error) == pytest.approx((expected.value, expected.error), rel=1e-12)

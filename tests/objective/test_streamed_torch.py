@@ -15,7 +15,7 @@ pytest.importorskip("triton")
 from conftest import in_files, random_comparisons  # noqa: E402
 
 from closerthan import Comparisons  # noqa: E402
-from closerthan.losses import LOSSES  # noqa: E402
+from closerthan.losses import LOSSES, STE, Penalized  # noqa: E402
 from closerthan.objective.cpu.objective import CPU  # noqa: E402
 from closerthan.objective.gpu.blocks import DeviceReader, load  # noqa: E402
 from closerthan.objective.gpu.objective import GPU, GPUObjective  # noqa: E402
@@ -38,11 +38,13 @@ def answers(request, rng, tmp_path):
     return Comparisons(np.load(tmp_path / "a.npy", mmap_mode="r"), 12)
 
 
-def test_values_and_gradients_are_those_of_rows_on_the_card(answers, rng):
-    x, loss = rng.standard_normal((12, 3)), LOSSES["ste"]()
+@pytest.mark.parametrize("loss", [STE(), Penalized(STE(), 0.1)])
+def test_values_and_gradients_are_those_of_rows_on_the_card(answers, loss, rng):
+    x = rng.standard_normal((12, 3))
     with IN_BLOCKS.objective(answers, loss) as blocks, ON_CARD.objective(answers, loss) as whole:
         assert isinstance(blocks, StreamedObjective)
         assert isinstance(whole, GPUObjective)
+        assert blocks.penalized == whole.penalized == isinstance(loss, Penalized)
         actual, expected = blocks.at(x), whole.at(x)
         assert (actual.value, actual.error) == pytest.approx((expected.value, expected.error))
         np.testing.assert_allclose(actual.gradient, expected.gradient, rtol=1e-9, atol=1e-12)

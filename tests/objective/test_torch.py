@@ -18,7 +18,8 @@ from conftest import random_comparisons  # noqa: E402
 
 import closerthan as ct  # noqa: E402
 from closerthan.comparisons import Comparisons  # noqa: E402
-from closerthan.losses import LOSSES, Loss  # noqa: E402
+from closerthan.losses import LOSSES, STE, TSTE, Loss, Penalized  # noqa: E402
+from closerthan.objective.cpu.objective import CPU  # noqa: E402
 from closerthan.objective.gpu.losses import triton_source  # noqa: E402
 from closerthan.objective.gpu.objective import GPU, longest_step  # noqa: E402
 from closerthan.objective.protocol import StepSchedule  # noqa: E402
@@ -55,9 +56,13 @@ class Branches(Loss):
         return slope + (0.001 / (1 + near) if violation > 0 else 0.0), -slope
 
 
-@pytest.fixture(params=[*LOSSES, "own"])
+OTHER_LOSSES = {"own": Branches(), "penalized": Penalized(TSTE(alpha=2.0), 0.03)}
+
+
+@pytest.fixture(params=[*LOSSES, *OTHER_LOSSES])
 def loss(request):
-    return Branches() if request.param == "own" else LOSSES[request.param]().in_dims(3)
+    name = request.param
+    return OTHER_LOSSES[name] if name in OTHER_LOSSES else LOSSES[name]().in_dims(3)
 
 
 @pytest.fixture(params=["equal", "weighted"])
@@ -75,6 +80,61 @@ def test_value_gradient_and_error_equal_the_reference(loss, answers, rng):
     near, far = reference.squared_distances(answers.rows, x)
     assert point.error == pytest.approx(np.average(~(near < far), weights=answers.weights))
     assert DEVICE.objective(answers, loss).value(x).value == pytest.approx(point.value)
+
+
+@pytest.mark.parametrize("name", LOSSES)
+def test_every_loss_has_the_same_penalty_as_on_the_cpu(name, answers, rng):
+    loss, x = Penalized(LOSSES[name]().in_dims(3), 0.03), rng.standard_normal((12, 3))
+    objective = DEVICE.objective(answers, loss)
+    with CPU(n_threads=1, share_kernels=True).objective(answers, loss) as on_cpu:
+        actual, expected = objective.at(x), on_cpu.at(x)
+        assert actual.value == pytest.approx(expected.value, rel=1e-7)
+        np.testing.assert_allclose(actual.gradient, expected.gradient, rtol=1e-6, atol=1e-9)
+        assert objective.value(x).value == pytest.approx(expected.value, rel=1e-7)
+        assert objective.scaled_losses(x, SCALES) == pytest.approx(on_cpu.scaled_losses(x, SCALES), rel=1e-7)
+        assert objective.collapsed_objective == pytest.approx(on_cpu.collapsed_objective)
+        assert objective.penalized
+        assert on_cpu.penalized
+
+
+@pytest.mark.parametrize("name", LOSSES)
+def test_polyak_steps_with_a_penalty_are_those_of_the_cpu(name, rng):
+    """Each comparison has its own objects, so the order of the steps does not matter."""
+    answers = Comparisons(rng.permutation(120).reshape(40, 3).astype(np.int32), 120)
+    start = rng.standard_normal((120, 3))
+    start -= start.mean(axis=0)
+    leg = Leg(ShuffledPass.draw(rng, 40), None, 40)
+
+    def moved(device, weight):
+        with device.objective(answers, Penalized(LOSSES[name]().in_dims(3), weight)) as objective:
+            walk = objective.polyak_walk(start, StepSchedule(0.3, 1e9, 4.0), 40)
+            walk.take(leg)
+            return walk.state()["x"], walk.step
+
+    (x, step), (expected, expected_step) = moved(DEVICE, 0.5), moved(CPU(n_threads=1, share_kernels=True), 0.5)
+    assert step == pytest.approx(expected_step, rel=1e-5)
+    np.testing.assert_allclose(x, expected, rtol=1e-4, atol=1e-5)
+    assert np.abs(x - moved(DEVICE, 0.0)[0]).max() > 0.01
+
+
+def test_two_weights_of_a_penalty_share_their_kernels(rng):
+    answers = random_comparisons("triplets", rng)
+    losses = [STE(), Penalized(STE(), 0.0), Penalized(STE(), 0.1), Penalized(STE(), 0.2)]
+    first, *others = [DEVICE.objective(answers, loss) for loss in losses]
+    for other in others:  # functions of the loss are constants of a kernel; other ones would compile it anew
+        assert other.in_triton.value is first.in_triton.value
+        assert other.in_triton.slopes is first.in_triton.slopes
+    assert [objective.penalized for objective in (first, *others)] == [False, False, True, True]
+
+
+def test_a_fit_with_a_penalty_ends_in_the_minimum_that_the_cpu_finds():
+    data = ct.datasets.synthetic(8, 2, 60, 100, seed=1)
+    last, expected = (
+        ct.embed(data.train, 2, loss="ste", penalty=0.1, seed=0, start=data.points, epochs=6, device=device).history[-1]
+        for device in (DEVICE, "cpu")
+    )
+    assert last.gradient_norm < 1e-5  # only the last phase of the solver computes gradients
+    assert last.objective == pytest.approx(expected.objective, rel=1e-7)
 
 
 @pytest.mark.parametrize("n_dims", [1, 2, 5, 10, 20])

@@ -183,10 +183,9 @@ def argument(loss: losses.Loss) -> Any:
 
     For the loss itself, numba would determine the type by running Python code at each call.
     """
-    weight = loss.weight if isinstance(loss, losses.Penalized) else 0.0
-    loss = losses.without_penalty(loss)
+    weight, loss = losses.penalty_weight(loss), losses.without_penalty(loss)
     loss_type = loss_type_of(type(loss))
-    return _ARGUMENTS[loss_type](*(_number(loss, name) for name in loss_type.parameters), float(weight))
+    return _ARGUMENTS[loss_type](*(_number(loss, name) for name in loss_type.parameters), weight)
 
 
 def _number(loss: losses.Loss, name: str) -> float:

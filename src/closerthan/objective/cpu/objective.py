@@ -23,7 +23,7 @@ from closerthan.compiled import compiling, gram, order, polyak, sgd, sums, svrg
 from closerthan.compiled.rows import BLOCK, Quadruplets, Triplets, rows_of
 from closerthan.compiled.simd import padded, padded_length
 from closerthan.compiled.threads import WorkerPool
-from closerthan.losses import Loss, Penalized
+from closerthan.losses import Loss, penalty_weight
 from closerthan.objective.agreement import wrong_fraction
 from closerthan.objective.cpu.walks import AveragedWalk, DenseWalk, LazyWalk, LockFreeWalk
 from closerthan.objective.inverse_hessian import InverseHessian
@@ -193,7 +193,7 @@ class CPUObjective(Objective):
             raise ValueError("there are no comparisons to fit")
         self.comparisons = comparisons
         self.loss = loss.in_kernels()
-        self.penalized = isinstance(loss, Penalized) and loss.weight > 0.0
+        self.penalized = penalty_weight(loss) > 0.0
         self.least_part = least_part
         self._held_out = held_out
         self.rows = rows_of(comparisons)

@@ -118,6 +118,8 @@ class DistributedObjective(Objective[M], Generic[M]):
         self.capabilities = self.inner.capabilities & CAPABILITIES
         self.device = f"{group.n} processes on {self.inner.device}"
         self.longest_stretch = max(self.inner.longest_stretch, LONGEST_STRETCH * self.n_objects)
+        # The weight of a penalty is derived from the number of comparisons of all processes, so it is the same in all.
+        self.penalized = self.inner.penalized
         self.collapsed_objective = self.inner.collapsed_objective
 
     def __exit__(self, *problem: object) -> None:

@@ -4,6 +4,9 @@ Rows of a map have STRIDE coordinates, which a kernel loads as WIDTH, the next p
 three (i, j, k) or four (i, j, l, k) objects. Distances have the precision of the map, losses always double precision:
 they take little time, and a loss may rely on the range of double precision.
 
+The functions ``value`` and ``slopes`` of a loss and their parameters are constants, so each loss has its own kernels.
+Only the weight of the penalty is an argument: it depends on the number of comparisons and differs in every fit.
+
 The comparison at position q of an order is computed in the kernel (``places``) or read from an array.
 """
 
@@ -110,9 +113,24 @@ def add_pairs(x, objects, inside, near, far, COLUMNS: tl.constexpr, STRIDE: tl.c
     add_row(x, k, inside, -far, STRIDE, WIDTH)
 
 
+@triton.jit
+def penalized_value(value: tl.constexpr, penalty_weight, near, far):
+    """Return the loss with its penalty, as :class:`closerthan.losses.Penalized` does."""
+    return value(near, far) + penalty_weight * (near + far)
+
+
+@triton.jit
+def penalized_slopes(slopes: tl.constexpr, penalty_weight, near, far):
+    """Return the slopes of the loss with its penalty."""
+    slope_near, slope_far = slopes(near, far)
+    # Constant slopes, such as those of a hinge, have single precision; adding a number to them would keep it.
+    weight = tl.zeros_like(near) + penalty_weight
+    return slope_near + weight, slope_far + weight
+
+
 @triton.jit(do_not_specialize=["n_terms"])
 def loss_sums(
-    rows, weights, x, n_terms: tl.int64, scale: tl.float64, totals, rights,
+    rows, weights, x, n_terms: tl.int64, scale: tl.float64, penalty_weight: tl.float64, totals, rights,
     value: tl.constexpr, COLUMNS: tl.constexpr, STRIDE: tl.constexpr, WIDTH: tl.constexpr, BLOCK: tl.constexpr,
     WEIGHTED: tl.constexpr, ROUNDS: tl.constexpr,
 ):  # fmt: skip
@@ -130,7 +148,7 @@ def loss_sums(
         weight = inside.to(tl.float64)
         if WEIGHTED:
             weight = tl.load(weights + q, mask=inside, other=0.0)
-        total += tl.where(weight != 0.0, weight * value(near, far), 0.0)
+        total += tl.where(weight != 0.0, weight * penalized_value(value, penalty_weight, near, far), 0.0)
         right += tl.where(near < far, weight, 0.0)
     tl.store(totals + program, tl.sum(total, axis=0))
     tl.store(rights + program, tl.sum(right, axis=0))
@@ -138,7 +156,7 @@ def loss_sums(
 
 @triton.jit(do_not_specialize=["n_terms"])
 def gradient(
-    rows, weights, x, n_terms: tl.int64, order, factor: tl.float64, out, totals, rights,
+    rows, weights, x, n_terms: tl.int64, order, factor: tl.float64, penalty_weight: tl.float64, out, totals, rights,
     value: tl.constexpr, slopes: tl.constexpr, COLUMNS: tl.constexpr, STRIDE: tl.constexpr, WIDTH: tl.constexpr,
     BLOCK: tl.constexpr, WEIGHTED: tl.constexpr, ORDERED: tl.constexpr,
 ):  # fmt: skip
@@ -154,14 +172,15 @@ def gradient(
     weight = inside.to(tl.float64)
     if WEIGHTED:
         weight = tl.load(weights + q, mask=inside, other=0.0)
-    slope_near, slope_far = slopes(near, far)
+    slope_near, slope_far = penalized_slopes(slopes, penalty_weight, near, far)
     counts = weight != 0.0
     near_move = tl.where(counts, 2.0 * factor * weight * slope_near, 0.0)
     far_move = tl.where(counts, 2.0 * factor * weight * slope_far, 0.0)
     near_part = near_move[:, None].to(near_difference.dtype) * near_difference
     far_part = far_move[:, None].to(far_difference.dtype) * far_difference
     add_pairs(out, objects, inside, near_part, far_part, COLUMNS, STRIDE, WIDTH)
-    tl.store(totals + program, tl.sum(tl.where(counts, weight * value(near, far), 0.0), axis=0))
+    loss = penalized_value(value, penalty_weight, near, far)
+    tl.store(totals + program, tl.sum(tl.where(counts, weight * loss, 0.0), axis=0))
     tl.store(rights + program, tl.sum(tl.where(near < far, weight, 0.0), axis=0))
 
 
@@ -169,7 +188,7 @@ def gradient(
 @triton.jit(do_not_specialize=["first", "n_terms", "n_runs", "length", "neighbours", "n_in_runs"])
 def polyak_steps(
     rows, x, first: tl.int64, n_terms: tl.int64, order, runs, n_runs: tl.int64, length: tl.int64, neighbours: tl.int64,
-    n_in_runs: tl.int64, longest: tl.float64, squared_distances,
+    n_in_runs: tl.int64, longest: tl.float64, penalty_weight: tl.float64, squared_distances,
     value: tl.constexpr, slopes: tl.constexpr, COLUMNS: tl.constexpr, STRIDE: tl.constexpr, WIDTH: tl.constexpr,
     BLOCK: tl.constexpr, IN_RUNS: tl.constexpr, SUMS: tl.constexpr,
 ):  # fmt: skip
@@ -194,8 +213,8 @@ def polyak_steps(
     near, far = one_per_thread(near), one_per_thread(far)
     i, j, l, k = objects  # noqa: E741
     shared = (i == l).to(tl.float64) + (j == k).to(tl.float64) - (i == k).to(tl.float64) - (j == l).to(tl.float64)
-    loss = value(near, far)
-    slope_near, slope_far = slopes(near, far)
+    loss = penalized_value(value, penalty_weight, near, far)
+    slope_near, slope_far = penalized_slopes(slopes, penalty_weight, near, far)
     steepness = 8.0 * (slope_near * slope_near * near + slope_far * slope_far * far)
     steepness += 8.0 * slope_near * slope_far * shared * inner
     steepest = tl.maximum(tl.maximum(tl.abs(slope_near), tl.abs(slope_far)), 1e-300)

@@ -59,7 +59,7 @@ class TritonLoss(NamedTuple):
 
 @functools.lru_cache(maxsize=64)
 def translated(loss: Loss) -> TritonLoss:
-    """Return the two functions of a loss for Triton."""
+    """Return the two functions of a loss for Triton; a penalty is not part of them, since kernels add it."""
     return TritonLoss(*(_jitted(loss, method) for method in ("value", "slopes")))
 
 

@@ -18,10 +18,11 @@ from numpy.typing import NDArray
 from closerthan.arrays import Array
 from closerthan.comparisons import Comparisons
 from closerthan.geometry import leading_axes
-from closerthan.losses import Loss
+from closerthan.losses import Loss, penalty_weight, without_penalty
 from closerthan.objective.gpu import kernels
 from closerthan.objective.gpu.blocks import DeviceReader, as_tensor, load
 from closerthan.objective.gpu.losses import translated
+from closerthan.objective.inverse_hessian import InverseHessian
 from closerthan.objective.processes import Processes, SingleProcess
 from closerthan.objective.protocol import UNKNOWN, Capability, Objective, Point, State, StepSchedule
 from closerthan.objective.scales import SIZE_SAMPLE, best_scale, sample_places
@@ -200,7 +201,9 @@ class GPUObjective(Objective[DeviceMap]):
         self.loss = loss
         self.weighted = answers.weights is not None
         self.where = answers.rows.device
-        self.in_triton = translated(loss)
+        self.in_triton = translated(without_penalty(loss))
+        self.penalty_weight = penalty_weight(loss)
+        self.penalized = self.penalty_weight > 0.0
         self._held_out = held_out
         self._block: Block | None = None  # the current block, if comparisons are read in blocks
         self.collapsed_objective = _collapsed_loss(loss)
@@ -301,8 +304,10 @@ class GPUObjective(Objective[DeviceMap]):
         weights = None if self.answers.weights is None else self.answers.weights[:1] * 0.0 + 1.0
         tiny = GPUObjective(Answers(row, weights), 4, self.loss)
         tiny.value(x)
-        if "Polyak walk" not in needs:
+        if self.penalized or "Polyak walk" not in needs:
             tiny.at(x)
+            InverseHessian.prepare()
+        if "Polyak walk" not in needs:
             return
         for n_wide in (n_dims, self.padded_width(n_dims + 1)):  # the solver adds dimensions to random starts
             walk = tiny.polyak_walk(np.zeros((len(x), n_wide)), StepSchedule(0.1, 1.0, 4.0), 1)
@@ -323,7 +328,8 @@ class GPUObjective(Objective[DeviceMap]):
         programs = -(-len(answers) // (block * rounds))
         totals, rights = torch.empty(2, programs, dtype=torch.float64, device=self.where)
         kernels.loss_sums[(programs,)](
-            answers.rows, _or_placeholder(answers.weights, answers.rows), rows, len(answers), scale, totals, rights,
+            answers.rows, _or_placeholder(answers.weights, answers.rows), rows, len(answers), scale,
+            self.penalty_weight, totals, rights,
             value=self.in_triton.value, COLUMNS=answers.rows.shape[1], STRIDE=rows.shape[1], WIDTH=width, BLOCK=block,
             WEIGHTED=answers.weights is not None, ROUNDS=rounds,
         )  # fmt: skip
@@ -344,7 +350,7 @@ class GPUObjective(Objective[DeviceMap]):
         weighted = answers.weights is not None and order is None
         kernels.gradient[(programs,)](
             answers.rows, _or_placeholder(answers.weights, answers.rows), rows, n_terms,
-            _or_placeholder(order, answers.rows), factor, out, totals, rights,
+            _or_placeholder(order, answers.rows), factor, self.penalty_weight, out, totals, rights,
             value=self.in_triton.value, slopes=self.in_triton.slopes, COLUMNS=answers.rows.shape[1],
             STRIDE=rows.shape[1], WIDTH=width, BLOCK=block, WEIGHTED=weighted, ORDERED=order is not None,
         )  # fmt: skip
@@ -536,7 +542,7 @@ class LockFreeWalk:
                 objective.answers.rows, self.rows, first, size, order,
                 order if runs is None else objective.on_device(runs.runs), n_runs,
                 1 if runs is None else runs.length, 1 if runs is None else runs.neighbours,
-                1 if runs is None else runs.length * n_runs, self.step, squared_distances,
+                1 if runs is None else runs.length * n_runs, self.step, objective.penalty_weight, squared_distances,
                 value=objective.in_triton.value, slopes=objective.in_triton.slopes,
                 COLUMNS=objective.answers.rows.shape[1], STRIDE=self.rows.shape[1], WIDTH=width, BLOCK=block,
                 IN_RUNS=runs is not None, SUMS=SUMS,

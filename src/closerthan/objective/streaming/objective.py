@@ -54,6 +54,7 @@ class StreamedObjective(Objective[M], Generic[M]):
         self.capabilities = inner.capabilities
         self.device = inner.device
         self.weighted = blocks.totals is not None
+        self.penalized = inner.penalized
         self.longest_stretch = min(inner.longest_stretch, blocks.n_rows)
         self.collapsed_objective = inner.collapsed_objective
 
