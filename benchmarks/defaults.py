@@ -38,7 +38,6 @@ WORTHWHILE = (0.01, 0.03, 0.1)
 RACE: dict[str, tuple[Any, ...]] = {  # numbers of fit/loss_race.py, and their neighbours
     "KEPT": ((5,), (3, 2), (8, 5)),
     "EPOCHS": (1, 2, 5),
-    "PER_COORDINATE": (0.1, 10),
     "CANDIDATE_ITERATIONS": (4, 15),
     "HELD_OUT": (0.1,),
     "CLEARLY": (0.5, 2.0),

@@ -62,7 +62,6 @@ KEPT = (5, 3)  # candidates that remain after the first and after the second rou
 CLEARLY = 1.0  # standard errors by which a candidate must be behind to drop out; all are judged by the same answers
 ROUNDS = 1 + len(KEPT)
 EPOCHS = 3  # of the fit that all candidates start from, and of each short fit of the winner
-PER_COORDINATE = 5  # comparisons; with fewer, these fits run for more epochs, since each epoch has fewer steps
 CANDIDATE_ITERATIONS = 8  # of L-BFGS for each candidate, from the common map
 CANDIDATE_EPOCHS = 2  # of Polyak steps instead, of one pass each, from MOST_DESCENDED comparisons on
 MOST_DESCENDED = 20_000
@@ -297,7 +296,7 @@ def _choose(inputs: Inputs, settings: Settings, run: Run) -> tuple[Choice, list[
             # Half of the remaining time; the other half is for the final fit.
             seconds = (run.deadline - time.perf_counter()) / 2 / math.ceil(n_trials / n_threads)
             winner = candidates[0].loss if settings.is_auto else settings.loss, candidates[0].penalty
-            length = min(short_length(len(answers), answers.n_objects * settings.n_dims), settings.epochs)
+            length = min(EPOCHS, settings.epochs)
             jobs = [
                 functools.partial(
                     short_fit, answers, winner, cancelled, seconds, None, seed=seed, length=length, solver=racer
@@ -328,11 +327,6 @@ def usual_starts(n_comparisons: int) -> int:
     if n_comparisons >= MOST_FINISHED:
         return STARTS_OF_LARGE_FITS
     return min(max(CHEAP // max(n_comparisons, 1), STARTS), MOST_STARTS)
-
-
-def short_length(n_comparisons: int, n_coordinates: int) -> int:
-    """Return the number of epochs of a short fit from a random start."""
-    return EPOCHS * math.ceil(PER_COORDINATE * n_coordinates / n_comparisons)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -366,7 +360,7 @@ class Race:
         """Return all candidates that were fitted, the best one first."""
         grid, alive = self._setup.grid, list[Cell]()
         for number, (train, held_out, group) in enumerate(_parts(answers, self._n_dims, rng, by)):
-            this_round = _RoundInProgress(self._setup, self._n_dims, (train, held_out), int(rng.integers(2**31)))
+            this_round = _RoundInProgress(self._setup, (train, held_out), int(rng.integers(2**31)))
             this_round.fit_common_map(self._start)
             if number == 0:
                 best = this_round.best_of(grid.first)
@@ -432,10 +426,9 @@ class Race:
 class _RoundInProgress:
     """Fits candidates to a part of the answers, all from the same map, and evaluates them on another part."""
 
-    def __init__(self, setup: RaceSetup, n_dims: int, parts: tuple[Comparisons, Comparisons], seed: int) -> None:
+    def __init__(self, setup: RaceSetup, parts: tuple[Comparisons, Comparisons], seed: int) -> None:
         self._setup = setup
         self._train, self._held_out = parts
-        self._n_coordinates = self._train.n_objects * n_dims
         self._seed = seed
         self._map: Array | None = None
         self.judged: dict[Cell, Judged] = {}
@@ -443,18 +436,9 @@ class _RoundInProgress:
     def fit_common_map(self, start: Array | None) -> None:
         """Fit the map that all candidates start from."""
         cell, cancelled = self._setup.grid.nearest(COMMON), CancelFlag(self._setup.pressed)
-        length = short_length(len(self._train), self._n_coordinates)
-        fit_it = functools.partial(
-            self._setup.from_scratch,
-            self._train,
-            cell,
-            cancelled,
-            self._seconds(1),
-            start,
-            seed=self._seed,
-            length=length,
-        )
-        (result,) = self._together([fit_it], cancelled)
+        fit_it = functools.partial(self._setup.from_scratch, seed=self._seed, length=EPOCHS)
+        job = functools.partial(fit_it, self._train, cell, cancelled, self._seconds(1), start)
+        (result,) = self._together([job], cancelled)
         self._map = result.embedding
 
     def best_of(self, cells: Iterable[Cell]) -> Cell:

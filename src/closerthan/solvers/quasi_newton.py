@@ -51,7 +51,8 @@ def descend(
                     now = point if point.value < now.value else now
                     report(now, evaluations)
                     return now
-                if point.value <= now.value + SUFFICIENT * step * slope:
+                # Near a minimum, the second term may be lost to rounding.
+                if point.value < now.value and point.value <= now.value + SUFFICIENT * step * slope:
                     after = point
                 else:  # to the minimum of the parabola through both values, within bounds
                     excess = point.value - now.value - step * slope
