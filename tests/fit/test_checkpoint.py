@@ -92,6 +92,15 @@ class TestTheSameMap:
         resumed = killed_and_resumed(problem.train, tmp_path / "state", at=at, **settings)
         same(resumed, embed(problem.train, **settings))
 
+    @pytest.mark.parametrize("kill_early", [True, False])
+    def test_when_killed_before_and_during_the_descent_to_the_minimum(self, kill_early, problem, tmp_path):
+        settings = {"n_dims": 3, "penalty": 0.1, "seed": 1, "epochs": 30, "tolerance": None}
+        whole = embed(problem.train, **settings)
+        descent = 1 + np.flatnonzero(np.isnan(whole.history.step[1:]))  # L-BFGS has no step size
+        assert len(descent) > 3
+        for at in (descent[0] - 1, descent[0]) if kill_early else (descent[1], descent[-1]):
+            same(killed_and_resumed(problem.train, tmp_path / f"{at}", at=at, **settings), whole)
+
     def test_and_it_stops_by_the_tolerance_where_it_would_have(self, problem, tmp_path):
         whole = embed(problem.train, seed=1)
         assert whole.stopped_by == "tolerance"

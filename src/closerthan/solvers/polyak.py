@@ -197,8 +197,10 @@ class Polyak(Solver):
                 now = after
             else:
                 walk.restart(now.x)
-            stop = monitor(now, step=walk.step, gradients=visited + n_terms, state=walk.state)
-            if finishes and slow and not stop:
+            is_last = finishes and slow
+            # L-BFGS has no state, so a fit that is resumed during it repeats this epoch and descends from the same map.
+            stop = monitor(now, step=walk.step, gradients=visited + n_terms, state=None if is_last else walk.state)
+            if is_last and not stop:
                 finish(objective, n_terms, np.asarray(now.x), monitor)
                 return
 
