@@ -6,10 +6,15 @@ import itertools
 import numpy as np
 import pytest
 import reference
-from conftest import random_comparisons
+from conftest import random_comparisons, visits_of
+from plain_objective import PlainObjective
 
-from closerthan.losses import LOSSES, TSTE
+from closerthan import Loss
+from closerthan.compiled import polyak
+from closerthan.compiled.simd import padded
+from closerthan.losses import LOSSES, TSTE, Penalized, loss_named, name_with_parameter
 from closerthan.objective.cpu.objective import CPUObjective
+from closerthan.objective.protocol import StepSchedule
 
 DISTANCES = [0.0, 1e-150, 1e-30, 1e-3, 1.0, 50.0, 1e6, 1e75, 1e150]
 
@@ -140,3 +145,113 @@ def test_a_subclass_of_tste_runs_its_own_code(rng):
     answers, x = random_comparisons("triplets", rng), rng.standard_normal((12, 3))
     loss = Double().in_dims(3)
     assert CPUObjective(answers, loss).at(x).value == pytest.approx(reference.value(loss, answers.rows, x))
+
+
+# ---- penalties -------------------------------------------------------------------------------------------------------
+
+
+class Steep(Loss):
+    """A user-defined loss."""
+
+    steepness: float = 2.0
+
+    def value(self, near, far):
+        return max(0.0, near - far + 1.0) ** self.steepness
+
+    def slopes(self, near, far):
+        slope = self.steepness * max(0.0, near - far + 1.0) ** (self.steepness - 1.0)
+        return slope, -slope
+
+
+@pytest.mark.parametrize("weight", [0.001, 0.1, 10.0])
+def test_a_penalty_adds_to_the_value_and_the_slopes(loss, weight, rng):
+    penalized, tiny = Penalized(loss, weight), 1e-6
+    for near, far in rng.uniform(0.1, 4, (50, 2)):
+        assert penalized.value(near, far) == pytest.approx(loss.value(near, far) + weight * (near + far))
+        by_near = (penalized.value(near + tiny, far) - penalized.value(near - tiny, far)) / (2 * tiny)
+        by_far = (penalized.value(near, far + tiny) - penalized.value(near, far - tiny)) / (2 * tiny)
+        np.testing.assert_allclose(penalized.slopes(near, far), (by_near, by_far), atol=1e-6 * max(weight, 1.0))
+
+
+@pytest.mark.parametrize("weight", [0.001, 0.1, 10.0])
+def test_a_penalty_leaves_the_answers_model_as_it_is(loss, weight):
+    penalized = Penalized(loss, weight)
+    assert penalized.is_likelihood == loss.is_likelihood
+    assert penalized.in_dims(4).loss == loss.in_dims(4)
+    assert penalized.in_kernels() == Penalized(loss.in_kernels(), weight)
+
+
+@pytest.mark.parametrize("share_kernels", [False, True])
+def test_a_penalty_of_0_gives_the_same_bits_as_none(loss, answers, share_kernels, rng):
+    x = rng.standard_normal((12, 3))
+    gram, schedule, visits = x @ x.T, StepSchedule(0.1, 100.0, 4.0), visits_of(rng.integers(60, size=80), weight_seed=1)
+    results = []
+    for one in (loss, Penalized(loss, 0.0)):
+        objective = CPUObjective(answers, one, share_kernels=share_kernels)
+        assert not objective.penalized
+        point, walk, moved = objective.at(x), objective.polyak_walk(x, schedule, 20), x.copy()
+        walk.take(visits)
+        objective.descend(visits, moved, 1, 0.01)
+        svrg = objective.walk(point, 1)
+        svrg.take(visits, 0.01)
+        numbers = [point.value, objective.value(x).value, objective.at_gram(gram)[0]]
+        results.append([*numbers, point.gradient, objective.at_gram(gram)[1], walk.mean, moved, svrg.x])
+    for plain, of_0 in zip(*results, strict=True):
+        assert np.array_equal(plain, of_0)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("weight", [0.01, 1.0])
+def test_a_user_defined_loss_takes_a_penalty_in_every_kernel(weight, weighted, kind, rng):
+    loss, answers = Penalized(Steep(), weight), random_comparisons(kind, rng, weighted=weighted)
+    x, order = 0.5 * rng.standard_normal((12, 3)), rng.integers(60, size=60)
+    objective, plain = CPUObjective(answers, loss), PlainObjective(answers, loss)
+    assert objective.penalized
+    point, expected = objective.at(x), plain.at(x)
+    assert (point.value, objective.value(x).value) == pytest.approx((expected.value, expected.value), rel=1e-12)
+    np.testing.assert_allclose(point.gradient, expected.gradient, rtol=1e-10, atol=1e-14)
+    assert objective.collapsed_objective == loss.value(0.0, 0.0)
+    gram = x @ x.T
+    for one, other in zip(objective.at_gram(gram), plain.at_gram(gram), strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-10, atol=1e-14)
+    visits = visits_of(order, weight_seed=3)
+    for batch_size in (1, 5):
+        walk = objective.walk(point, batch_size)
+        walk.take(visits, 0.01)
+        expected_walk = plain.walk(expected, batch_size)
+        expected_walk.take(visits, 0.01)
+        np.testing.assert_allclose(walk.x, expected_walk.x, rtol=1e-9, atol=1e-12)
+        moved, expected_moved = x.copy(), x.copy()
+        objective.descend(visits, moved, batch_size, 0.01)
+        plain.descend(visits, expected_moved, batch_size, 0.01)
+        np.testing.assert_allclose(moved, expected_moved, rtol=1e-9, atol=1e-12)
+    steps = objective.expand(visits)
+    expected_x, _ = reference.polyak_pass(loss, answers.rows, x, steps, 0.05, objective.steps_at_once)
+    moved = padded(x)
+    polyak.polyak_steps(objective.shared_argument, objective.rows, steps, objective.steps_at_once, 0.05, moved)
+    np.testing.assert_allclose(moved[:, :3], expected_x, rtol=2e-4, atol=2e-5)
+
+
+# ---- names with a parameter ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "parameters"),
+    [("tste-4", {"alpha": 4.0}), ("tste-0.5", {"alpha": 0.5}), ("soe-2", {"margin": 2.0}), ("ckl-1e-05", {"mu": 1e-5})],
+)
+def test_a_number_after_the_name_is_the_parameter(name, parameters):
+    loss = loss_named(name)
+    assert dataclasses.asdict(loss) == parameters
+    assert name_with_parameter(loss) == name
+
+
+@pytest.mark.parametrize("name", ["tste-x", "tste-", "tste--4", "tste-0", "tste-inf", "tste-nan", "ste-4", "other-4"])
+def test_other_endings_of_a_name_are_unknown(name):
+    with pytest.raises(ValueError, match=f"unknown loss '{name}'; choose from: gnmds, ckl, ste, tste, soe"):
+        loss_named(name)
+
+
+def test_every_loss_without_a_set_parameter_has_its_name():
+    assert [name_with_parameter(kind()) for kind in LOSSES.values()] == ["gnmds-1", "ckl-0.05", "ste", "tste", "soe-1"]
+    assert name_with_parameter(Steep()) is None
+    assert name_with_parameter(TSTE(alpha=1 / 3)) is None  # its digits would not give the same number

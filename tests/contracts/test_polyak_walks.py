@@ -259,7 +259,7 @@ def test_steps_are_bounded_by_the_slope_of_a_tie(loss, age):
     slope = max(np.abs(loss.slopes(1.7, 1.7)))
     schedule = StepSchedule(share=0.1, reach=100.0, lateness=4.0)
     expected = 0.1 / slope * (1.0 if age < 100 else np.sqrt(100.0 / age))
-    assert polyak.longest_step(loss, schedule, 1.7, float(age)) == pytest.approx(expected)
+    assert polyak.longest_step(compiling.argument(loss), schedule, 1.7, float(age)) == pytest.approx(expected)
 
 
 @pytest.mark.parametrize(("slope", "expected"), [(0.0, np.inf), (np.inf, 0.0), (np.nan, np.inf)])
@@ -274,7 +274,7 @@ def test_a_loss_without_a_slope_there_is_bounded_by_its_slopes_elsewhere_alone(s
             return self.slope, -self.slope
 
     schedule = StepSchedule(share=0.1, reach=100.0, lateness=4.0)
-    assert polyak.longest_step(Fixed(slope=slope), schedule, 1.0, 1.0) == expected
+    assert polyak.longest_step(compiling.argument(Fixed(slope=slope)), schedule, 1.0, 1.0) == expected
 
 
 def test_polyak_knows_how_two_pairs_of_a_quadruplet_share_objects(loss, rng):
