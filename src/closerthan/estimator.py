@@ -54,12 +54,12 @@ class OrdinalEmbedding(BaseEstimator):  # type: ignore[misc]
     ----------
     n_components
         Number of dimensions of the map.
-    loss, solver, validation, patience, window, by, time_limit, callback, device
+    loss, penalty, solver, validation, patience, window, by, time_limit, callback, device
         As in :func:`closerthan.embed`.
     init
         The first map, of shape (n_objects, n_components). None draws it at random.
     n_init
-        Number of random starts, of which the best is kept. None means one, or two with ``loss="auto"``.
+        Number of random starts, of which the best is kept. None means one, or several if the loss is chosen.
     max_iter
         Maximum number of epochs.
     tol
@@ -128,6 +128,7 @@ class OrdinalEmbedding(BaseEstimator):  # type: ignore[misc]
         n_components: int = Settings.n_dims,
         *,
         loss: str | Loss = Settings.loss,  # type: ignore[assignment]  # a UserDefined object comes from files alone
+        penalty: float | str | None = Settings.penalty,
         solver: str | Solver = Settings.solver,  # type: ignore[assignment]
         init: ArrayLike | None = None,
         n_init: int | None = Settings.n_starts,
@@ -150,6 +151,7 @@ class OrdinalEmbedding(BaseEstimator):  # type: ignore[misc]
     ) -> None:
         self.n_components = n_components
         self.loss = loss
+        self.penalty = penalty
         self.solver = solver
         self.init = init
         self.n_init = n_init
