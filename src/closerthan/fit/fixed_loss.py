@@ -211,11 +211,13 @@ def _penalized(loss: Loss, settings: Settings, answers: Comparisons, processes: 
     """Return the loss with the penalty of the settings.
 
     The objective is a mean over comparisons. A Gaussian prior on the position of each object, of fixed strength, is
-    therefore worth less the more comparisons there are per object.
+    therefore worth less the more comparisons there are per object. Comparisons without weight do not count, here as in
+    the race that chose the penalty.
     """
     if not settings.penalty_strength:
         return loss
-    n_terms = sum(processes.all_gather(len(answers)))
+    n_here = len(answers) if answers.weights is None else np.count_nonzero(answers.weights)
+    n_terms = max(sum(processes.all_gather(int(n_here))), 1)
     return Penalized(loss, settings.penalty_strength * answers.n_objects / n_terms)
 
 
