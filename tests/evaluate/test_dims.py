@@ -93,9 +93,10 @@ def test_people_are_the_units_where_there_are_enough(n_people, by):
 def test_all_fits_have_the_loss_that_was_chosen_once():
     answers = solid(1, 800)
     seen = set()
-    choice = ct.choose_dims(answers, most=2, n_repeats=1, epochs=3, n_threads=1)
+    shared = {"penalty": 0.1, "epochs": 3, "n_threads": 1}
+    choice = ct.choose_dims(answers, most=2, n_repeats=1, **shared)
     for n_dims, score in choice.scores.items():
-        same = ct.cross_validate(answers, n_dims, loss=choice.loss, n_starts=2, epochs=3, n_threads=1)
+        same = ct.cross_validate(answers, n_dims, loss=choice.loss, n_starts=2, **shared)
         seen.add(same.mean == score.mean)
     assert seen == {True}
     assert choice.loss_is_chosen

@@ -140,6 +140,14 @@ class TestTheSameMap:
         resumed = killed_and_resumed(problem.train, tmp_path / "state", at=1, **settings)
         same(resumed, embed(problem.train, **settings))
 
+    def test_with_the_penalty_of_a_user_defined_loss_chosen(self, problem, tmp_path):
+        class Mine(STE):
+            pass
+
+        settings = {"loss": Mine(), "penalty": "auto", "seed": 1}
+        resumed = killed_and_resumed(problem.train, tmp_path / "state", at=1, **settings)
+        same(resumed, embed(problem.train, **settings))
+
     def test_with_several_starts_and_a_held_out_share(self, problem, tmp_path):
         settings = {"seed": 5, "n_starts": 3, "validation": 0.2, "epochs": 40}
         resumed = killed_and_resumed(problem.train, tmp_path / "state", **settings)

@@ -161,10 +161,19 @@ class Choice:
         ends = tuple(Start(*end) for end in data["ends"])
         whole("seed", data["seed"], least=0)
         whole("n_starts", data["n_starts"])
-        loss_named(candidates[0].loss)
         if data["best_start"] not in range(max(len(ends), 1)):
             raise ValueError("there is no such start")
         return cls(candidates, data["seed"], data["n_starts"], data["best_start"], ends)
+
+    def final_settings(self, settings: Settings) -> Settings:
+        """Return the settings of the final fit, from those of the race.
+
+        It starts from the beginning, so that the settings of the result reproduce the map. A loss that did not have to
+        be chosen is left as it is, since a user-defined one has no name.
+        """
+        winner = self.candidates[0]
+        loss = winner.loss if settings.is_auto else settings.loss
+        return settings.replace(loss=loss, penalty=winner.penalty, seed=self.seed, n_starts=self.n_starts)
 
 
 def choose_and_fit(inputs: Inputs, settings: Settings, run: Run) -> Result:
@@ -173,7 +182,7 @@ def choose_and_fit(inputs: Inputs, settings: Settings, run: Run) -> Result:
     this_fit = {}
     if run.checkpoint is not None:
         this_fit = identity(settings, run, inputs.answers, inputs.held_out, inputs.start)
-    choice, trials = _choice_in_checkpoint(run, this_fit, settings.n_starts or MOST_STARTS), list[Result]()
+    choice, trials = _choice_in_checkpoint(run, this_fit, settings), list[Result]()
     if choice is None:
         try:
             choice, trials = (
@@ -191,14 +200,7 @@ def choose_and_fit(inputs: Inputs, settings: Settings, run: Run) -> Result:
                 warnings.warn(Message(problem, "pass {by} to hold out answers", by="answers"), stacklevel=3)
             loss = WITHOUT_RACE if settings.is_auto else settings.loss
             return fit(inputs, settings.replace(loss=loss, penalty=settings.penalty_strength), run)
-    winner, best = choice.candidates[0], choice.best_start
-    # The final fit starts from the beginning, so that the settings of the result reproduce the map.
-    final = settings.replace(
-        loss=winner.loss if settings.is_auto else settings.loss,
-        penalty=winner.penalty,
-        seed=choice.seed,
-        n_starts=choice.n_starts,
-    )
+    final, best = choice.final_settings(settings), choice.best_start
     run = dataclasses.replace(run, choice={"asked": this_fit, **dataclasses.asdict(choice)})
     result = fit(dataclasses.replace(inputs, rng=np.random.default_rng(final.seed)), final, run)
     was_cut = result.stopped_by in ("time_limit", "interrupted") and not settings.stops_by_held_out
@@ -226,7 +228,7 @@ def _broadcast_choice(inputs: Inputs, settings: Settings, run: Run) -> tuple[Cho
     return choice, []
 
 
-def _choice_in_checkpoint(run: Run, this_fit: Mapping[str, Any], most_starts: int) -> Choice | None:
+def _choice_in_checkpoint(run: Run, this_fit: Mapping[str, Any], settings: Settings) -> Choice | None:
     """Return the choice in the checkpoint to resume from; None without one."""
     if run.checkpoint is None or not run.resume:
         return None
@@ -236,7 +238,8 @@ def _choice_in_checkpoint(run: Run, this_fit: Mapping[str, Any], most_starts: in
         return None
     try:
         was, choice = dict(saved["asked"]), Choice.from_data(saved)
-        if choice.n_starts > most_starts:
+        choice.final_settings(settings)  # its loss and its penalty are valid
+        if choice.n_starts > (settings.n_starts or MOST_STARTS):
             raise ValueError("there are more starts than requested")
     except (KeyError, TypeError, ValueError, IndexError, AttributeError):
         raise ValueError(
@@ -375,52 +378,10 @@ class Race:
             self.rounds.append(Round.of(wrong, group, held_out.weights))
             if number == len(KEPT) or time.perf_counter() >= self._setup.until:
                 break
-            alive = self._promising(wrong)[: KEPT[number]]
+            alive = _promising(self.rounds, wrong)[: KEPT[number]]
             if len(alive) == 1:
                 break
-        # Candidates that dropped out were evaluated on fewer answers; they are ranked behind the others.
-        ranked = sorted(self._train_errors, key=lambda cell: (-self._n_rounds(cell), self._error(cell)))
-        return tuple(self._candidate(cell, ranked[0]) for cell in ranked)
-
-    def _promising(self, cells: Iterable[Cell]) -> list[Cell]:
-        """Return the candidates that are not clearly worse than the best one, which comes first."""
-        best, *others = sorted(cells, key=self._error)
-        judged = sum(kish_number(one.total) for one in self.rounds)
-        threshold = self._error(best) + CLEARLY * proportion_standard_error(self._error(best), judged)
-        return [best, *(cell for cell in others if self._error(cell) <= threshold)]
-
-    def _n_rounds(self, cell: Cell) -> int:
-        return sum(cell in one.wrong for one in self.rounds)
-
-    def _error(self, cell: Cell) -> float:
-        """Return the mean held-out error of a candidate over its rounds."""
-        return statistics.fmean(one.error(cell) for one in self.rounds if cell in one.wrong)
-
-    def _candidate(self, cell: Cell, winner: Cell) -> Candidate:
-        """Describe a candidate, compared with the winner on the answers on which both were evaluated.
-
-        The difference of two errors on the same answers is a ratio of sums over independent groups (see
-        :func:`~closerthan.metrics.ratio_variance`); no group is in two rounds. Each round has a different common map,
-        whose effect a single round does not show, so the variance is at least that between rounds.
-        """
-        loss, penalty = cell
-        name = loss if isinstance(loss, str) else type(loss).__name__
-        both = [one for one in self.rounds if cell in one.wrong]
-        differences = [one.wrong[cell] - one.wrong[winner] for one in both]
-        difference, total = np.concatenate(differences), np.concatenate([one.total for one in both])
-        variance = ratio_variance(difference, total)
-        if len(both) > 1:
-            by_round = [float(part.sum() / one.total.sum()) for part, one in zip(differences, both, strict=True)]
-            variance = max(variance, statistics.variance(by_round) / len(both))
-        return Candidate(
-            name,
-            self._error(cell),
-            len(both),
-            self._train_errors[cell],
-            float(difference.sum() / total.sum()),
-            math.sqrt(variance) if cell != winner else 0.0,
-            penalty,
-        )
+        return table(self.rounds, self._train_errors)
 
 
 class _RoundInProgress:
@@ -494,6 +455,57 @@ class Round(NamedTuple):
     def error(self, cell: Cell) -> float:
         """Return the held-out error of a candidate in this round."""
         return float(self.wrong[cell].sum() / self.total.sum())
+
+
+def table(rounds: Sequence[Round], train_errors: Mapping[Cell, float]) -> tuple[Candidate, ...]:
+    """Return all candidates of some rounds, the best one first.
+
+    Candidates that dropped out were evaluated on fewer answers; they are ranked behind the others.
+    """
+    n_rounds = {cell: sum(cell in one.wrong for one in rounds) for cell in train_errors}
+    ranked = sorted(train_errors, key=lambda cell: (-n_rounds[cell], _mean_error(rounds, cell)))
+    return tuple(_candidate(rounds, cell, ranked[0], train_errors[cell]) for cell in ranked)
+
+
+def _mean_error(rounds: Sequence[Round], cell: Cell) -> float:
+    """Return the mean held-out error of a candidate over its rounds."""
+    return statistics.fmean(one.error(cell) for one in rounds if cell in one.wrong)
+
+
+def _promising(rounds: Sequence[Round], cells: Iterable[Cell]) -> list[Cell]:
+    """Return the candidates that are not clearly worse than the best one, which comes first."""
+    errors = {cell: _mean_error(rounds, cell) for cell in cells}
+    best, *others = sorted(errors, key=errors.__getitem__)
+    judged = sum(kish_number(one.total) for one in rounds)
+    threshold = errors[best] + CLEARLY * proportion_standard_error(errors[best], judged)
+    return [best, *(cell for cell in others if errors[cell] <= threshold)]
+
+
+def _candidate(rounds: Sequence[Round], cell: Cell, winner: Cell, train_error: float) -> Candidate:
+    """Describe a candidate, compared with the winner on the answers on which both were evaluated.
+
+    The difference of two errors on the same answers is a ratio of sums over independent groups (see
+    :func:`~closerthan.metrics.ratio_variance`); no group is in two rounds. Each round has a different common map, whose
+    effect a single round does not show, so the variance is at least that between rounds.
+    """
+    loss, penalty = cell
+    name = loss if isinstance(loss, str) else type(loss).__name__
+    both = [one for one in rounds if cell in one.wrong]
+    differences = [one.wrong[cell] - one.wrong[winner] for one in both]
+    difference, total = np.concatenate(differences), np.concatenate([one.total for one in both])
+    variance = ratio_variance(difference, total)
+    if len(both) > 1:
+        by_round = [float(part.sum() / one.total.sum()) for part, one in zip(differences, both, strict=True)]
+        variance = max(variance, statistics.variance(by_round) / len(both))
+    return Candidate(
+        name,
+        _mean_error(rounds, cell),
+        len(both),
+        train_error,
+        float(difference.sum() / total.sum()),
+        math.sqrt(variance) if cell != winner else 0.0,
+        penalty,
+    )
 
 
 def _parts(
