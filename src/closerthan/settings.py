@@ -268,7 +268,8 @@ class Settings:
             time_limit = number("time_limit", time_limit, lambda it: it > 0, "be a positive number of seconds")
         penalty = self.penalty
         if penalty is not None and penalty != AUTO:
-            penalty = number("penalty", penalty, lambda it: it >= 0, 'not be negative, or "auto"')
+            rule = 'be finite and not negative, or it must be "auto"'
+            penalty = number("penalty", penalty, lambda it: 0 <= it < math.inf, rule)
         if validation not in (None, GIVEN):
             validation = number("validation", validation, lambda it: 0 < it < 1, "lie between 0 and 1, as in 0.1")
         if seed is not None:
@@ -422,7 +423,7 @@ class Settings:
     def decisive_data(self) -> dict[str, Any]:
         """Return what determines the map, in the form of :meth:`to_data`: everything except the time limit."""
         data = {name: value for name, value in self.to_data().items() if name != "time_limit"}
-        return data if self.is_auto else data | {"n_starts": self.random_starts}
+        return data if self.must_choose else data | {"n_starts": self.random_starts}
 
     def to_data(self) -> dict[str, Any]:
         """Return data for JSON, with the loss and the solver as names and parameters."""

@@ -149,7 +149,7 @@ def _notable(settings: Settings) -> dict[str, Any]:
     values |= {"loss": settings.loss_name or settings.loss, "solver": settings.solver_name or settings.solver}
     if settings.seed is None:
         del values["seed"]
-    if not settings.is_auto and settings.validation_fraction is None:  # nothing is held out
+    if not settings.must_choose and settings.validation_fraction is None:  # nothing is held out
         values.pop("by", None)
     return values
 
