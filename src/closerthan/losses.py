@@ -67,9 +67,6 @@ __all__ = [
     "Loss",
     "Penalized",
     "loss_named",
-    "name_with_parameter",
-    "penalty_weight",
-    "without_penalty",
 ]
 
 
@@ -399,7 +396,7 @@ def name_with_parameter(loss: Loss) -> str | None:
     """
     for name, loss_class in LOSSES.items():
         if type(loss) is loss_class:
-            numbers = [f"-{getattr(loss, field.name):g}" for field in dataclasses.fields(loss_class)]  # type: ignore[arg-type]
-            candidate = name + "".join(numbers)
+            numbers = [getattr(loss, field.name) for field in dataclasses.fields(loss_class)]  # type: ignore[arg-type]
+            candidate = name + "".join(f"-{number:g}" for number in numbers if number is not None)
             return candidate if loss_named(candidate) == loss else None
     return None
