@@ -155,9 +155,15 @@ class Result:
 
     @property
     def loss_name(self) -> str:
-        """Name of the loss, or of its class if the user defined it."""
+        """Name of the loss, or of its class if the user defined it.
+
+        With ``loss="auto"``, it is that of the winner, as in the table of candidates: "tste-1", also where "tste" would
+        mean the same.
+        """
         if self.settings is None:
             return "unknown"
+        if self.candidates:
+            return self.candidates[0].loss
         return self.settings.loss_name or str(self.settings.to_data()["loss"]["name"])
 
     @property
@@ -172,8 +178,11 @@ class Result:
 
     @property
     def margin_of_choice(self) -> float | None:
-        """With ``loss="auto"``, the held-out error of the runner-up minus that of the winner; otherwise None."""
-        return None if self.runner_up is None else self.runner_up.held_out_error - self.candidates[0].held_out_error
+        """With ``loss="auto"``, by how much the runner-up is behind the winner on the same answers; otherwise None."""
+        if self.runner_up is None:
+            return None
+        behind = self.runner_up.behind  # NaN in results of early versions
+        return self.runner_up.held_out_error - self.candidates[0].held_out_error if math.isnan(behind) else behind
 
     @property
     def tied_losses(self) -> tuple[str, ...]:
