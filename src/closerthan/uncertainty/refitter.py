@@ -119,19 +119,19 @@ class Refitter:
 
     @classmethod
     def of(cls, answers: Comparisons, plan: FitPlan, result: Result | None = None) -> Self:
-        """Return a refitter that uses the loss of a fit to all answers.
+        """Return a refitter that uses the loss and the penalty of a fit to all answers.
 
-        Without such a ``result``, all answers are fitted here if the loss is "auto", to choose it.
+        Without such a ``result``, all answers are fitted here if the loss or the penalty is still to be chosen.
         """
         device = device_named(plan.device, plan.n_threads, len(answers))
         seed = plan.settings.seed
         if seed is None:
             seed = int(np.random.default_rng().integers(LARGEST_SEED))
-        if result is None and plan.settings.is_auto:
+        if result is None and plan.settings.must_choose:
             result = dataclasses.replace(plan, device=device).fit(answers)
         settings = plan.settings.with_default_starts(1)
         if result is not None:
-            settings = settings.replace(loss=result.loss)
+            settings = settings.replace(loss=result.loss, penalty=result.penalty)
             if result.candidates:  # the kernels of losses that raced are compiled already
                 device = device.for_all_losses()
         return cls(settings, device.one_thread(), threads_for(len(answers), device.threads), plan.budget, seed)
