@@ -23,7 +23,7 @@ from closerthan.compiled import compiling, gram, order, polyak, sgd, sums, svrg
 from closerthan.compiled.rows import BLOCK, Quadruplets, Triplets, rows_of
 from closerthan.compiled.simd import padded, padded_length
 from closerthan.compiled.threads import WorkerPool
-from closerthan.losses import Loss, penalty_weight
+from closerthan.losses import Loss, penalty_weight, without_penalty
 from closerthan.objective.agreement import wrong_fraction
 from closerthan.objective.cpu.walks import AveragedWalk, DenseWalk, LazyWalk, LockFreeWalk
 from closerthan.objective.inverse_hessian import InverseHessian
@@ -479,8 +479,9 @@ class CPUObjective(Objective):
         try:
             run(self._tiny)
         except (*compiling.COMPILE_ERRORS, KeyError) as error:  # KeyError: a name that is not a parameter
+            name = type(without_penalty(self.loss)).__name__
             raise TypeError(
-                f"the loss {type(self.loss).__name__} cannot be compiled: value(near, far) must return a number and "
+                f"the loss {name} cannot be compiled: value(near, far) must return a number and "
                 "slopes(near, far) two, computed only by arithmetic, math and NumPy functions from numbers and "
                 f"annotated parameters. numba says: {compiling.reason(error)}"
             ) from error
