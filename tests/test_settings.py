@@ -50,6 +50,43 @@ def test_what_is_written_as_json_is_read_back(loss, solver):
     assert Settings.from_data(data) == settings
 
 
+@pytest.mark.parametrize("loss", ["auto", "ste", "tste-4"])
+@pytest.mark.parametrize("penalty", [None, "auto", 0, 0.1, 3])
+def test_a_penalty_is_read_back_from_json(loss, penalty):
+    settings = Settings(loss=loss, penalty=penalty)
+    assert Settings.from_data(json.loads(json.dumps(settings.to_data()))) == settings
+
+
+@pytest.mark.parametrize(
+    ("loss", "penalty", "must_choose", "strength"),
+    [
+        ("auto", None, True, 0.0),
+        ("auto", 0.3, True, 0.3),
+        ("ste", "auto", True, 0.0),
+        ("ste", None, False, 0.0),
+        ("ste", 2, False, 2.0),
+    ],
+)
+def test_what_is_still_to_be_chosen(loss, penalty, must_choose, strength):
+    settings = Settings(loss=loss, penalty=penalty)
+    assert (settings.must_choose, settings.penalty_strength) == (must_choose, strength)
+    other = settings.replace(n_starts=1)
+    assert (settings.decisive_data() == other.decisive_data()) == (not must_choose)  # one start is the default
+
+
+@pytest.mark.parametrize("loss", ["auto", "ste"])
+def test_settings_of_earlier_versions_had_no_penalty(loss):
+    data = Settings(loss=loss).to_data()
+    del data["penalty"]
+    assert Settings.from_data(data) == Settings(loss=loss, penalty=0)
+
+
+def test_a_number_in_the_name_of_a_loss_does_not_follow_the_dimensions():
+    assert Settings(2, loss="tste-4").replace(n_dims=9).loss == ct.losses.TSTE(alpha=4.0)
+    assert Settings(2, loss="tste").replace(n_dims=9).loss == ct.losses.TSTE(alpha=8.0)
+    assert [Settings(2, loss=name).loss_name for name in ("tste-4", "soe-2", "tste")] == ["tste-4", "soe-2", "tste"]
+
+
 def test_a_name_says_most_of_an_object_with_other_parameters():
     data = Settings(solver=ct.solvers.SVRG(step=ct.solvers.Constant(0.1))).to_data()["solver"]
     assert (data["name"], data["step"]["name"], data["step"]["step"]) == ("svrg", "Constant", 0.1)
@@ -249,6 +286,8 @@ def test_a_start_excludes_others():
         ("--patience", "0", "^Invalid value for '--patience'"),
         ("--seed", "-1", "^Invalid value for '--seed'"),
         ("--tolerance", "a", "^--tolerance is 'a'; it can be a number or none"),
+        ("--penalty", "a", "^--penalty is 'a'; it can be a number or auto"),
+        ("--penalty", "-1", "^--penalty is -1.0; it must be finite and not negative"),
         ("--tolerance", "-1", "^--tolerance is -1.0; it must not be negative"),
         ("--time-limit", "a", "^Invalid value for '--time-limit'"),
         ("--time-limit", "0", "^--time-limit is 0.0; it must be a positive number of seconds"),

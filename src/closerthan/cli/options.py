@@ -342,7 +342,8 @@ def _parsed(name: str, value: Any) -> Any:
     try:
         return parse(value)
     except ValueError:
-        raise ParameterError(name, value, "it can be a number or none") from None
+        other = Settings.option(name).metavar.partition("|")[2]  # "none" or "auto"
+        raise ParameterError(name, value, f"it can be a number or {other}") from None
 
 
 def _parameter(name: str) -> str:

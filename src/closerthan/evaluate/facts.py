@@ -77,9 +77,10 @@ def check_about(result: Result, comparisons: Comparisons | None) -> None:
 
 
 def _race(result: Result) -> list[Fact]:
-    """Return a fact about the choice of the loss and its penalty, if the fit chose them."""
+    """Return a fact about the choice of the loss and its penalty, or about a penalty that was not chosen."""
     if not result.candidates:
-        return []
+        note = "strength of the penalty on squared distances, per object"
+        return [Fact("Penalty", f"{result.penalty:g}", note)] if result.penalty else []
     winner, *others = result.candidates
     value = f"{winner.loss} with penalty {winner.penalty:g}" + (
         f", {words}" if (words := result.choice_in_words) else ""
