@@ -546,3 +546,13 @@ def test_a_second_fit_forgets_the_first():
     model.fit(pandas.DataFrame(X, columns=["i", "near", "far"]), y)
     model.fit(ct.Comparisons.from_triplets(X, y))
     assert not hasattr(model, "feature_names_in_")
+
+
+@pytest.mark.parametrize("penalty", [0.1, "auto"])
+def test_a_penalty_is_that_of_embed(penalty):
+    X = ct.datasets.synthetic(12, 2, 300, 10, seed=0).train.rows
+    model = ct.OrdinalEmbedding(loss="tste-2", penalty=penalty, random_state=3).fit(X)
+    expected = ct.embed(X, loss="tste-2", penalty=penalty, seed=3)
+    assert np.array_equal(model.embedding_, expected.embedding)
+    assert model.result_.penalty == expected.penalty > 0
+    assert (model.get_params()["penalty"], ct.OrdinalEmbedding().penalty) == (penalty, None)

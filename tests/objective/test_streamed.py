@@ -17,7 +17,7 @@ from closerthan.objective.streaming.blocks import Blocks, HostReader, Source
 from closerthan.objective.streaming.objective import StreamedObjective
 from closerthan.objective.streaming.shuffling import is_sorted, shuffled
 from closerthan.objective.visits import Leg, ShuffledPass, UniformDraws, Visits
-from closerthan.solvers import SOLVERS
+from closerthan.solvers import SOLVERS, Polyak
 
 IN_BLOCKS = CPU(n_threads=1, stream_from=1, block_bytes=4 * 3 * 50)  # 50 triplets
 
@@ -241,6 +241,16 @@ def test_what_is_held_out_is_not_fitted(problem):
     assert not unseen & {tuple(row) for row in source.at(np.arange(2000)).rows.tolist()}
     result = ct.embed(answers, 2, loss="ste", seed=0, validation=0.2, epochs=3, device=IN_BLOCKS)
     assert 0 < result.best_record.validation_error < 0.1
+
+
+def test_a_penalty_counts_in_blocks_and_the_fit_is_finished(problem):
+    """Its weight is that of all comparisons, not of those in a block."""
+    settings = {"loss": "ste", "penalty": 0.3, "solver": Polyak(finish=1000.0), "seed": 0, "tolerance": 1e-9}
+    streamed, in_memory = (
+        ct.embed(answers, device=IN_BLOCKS, **settings) for answers in (in_files(problem.train), problem.train)
+    )
+    assert np.isnan(streamed.history.step[-1])  # L-BFGS has no step size
+    assert streamed.best_record.objective == pytest.approx(in_memory.best_record.objective, rel=1e-6)
 
 
 def test_the_loss_is_chosen_by_a_sample_of_the_file(problem):

@@ -10,6 +10,7 @@ from typer.testing import CliRunner
 
 import closerthan as ct
 from closerthan.cli import app
+from closerthan.fit.plan import FitPlan
 from closerthan.report.findings import Findings, FindingsRequest
 from closerthan.uncertainty import refitter
 
@@ -165,3 +166,14 @@ def test_replicates_that_are_too_few_are_refused_before_the_fit(file):
     assert said.exit_code == 2
     assert "need at least 4" in said.output
     assert "answers" not in said.output.replace("better", "")
+
+
+@pytest.mark.parametrize(
+    "options", [{"loss": "auto"}, {"loss": "ste", "penalty": "auto"}, {"loss": "ste", "penalty": 0.3}]
+)
+@pytest.mark.parametrize("is_fitted", [True, False])
+def test_refits_have_the_loss_and_the_penalty_of_the_fit_to_all_answers(options, is_fitted):
+    result = ct.embed(STUDY, seed=0, **options)
+    plan = FitPlan.of(None, 2, {"seed": 0, **options})
+    fits = refitter.Refitter.of(STUDY, plan, result if is_fitted else None)
+    assert (fits.loss, fits.settings.penalty) == (result.loss, result.penalty)
