@@ -85,7 +85,7 @@ def test_the_solver_is_the_algorithm_in_the_paper(loss, kind, sampling, batch_si
     """Whole epochs of SVRG, snapshot for snapshot, against Algorithm 1 written out in NumPy."""
     answers = random_comparisons(kind, rng)
     start = 0.3 * rng.standard_normal((12, 2))
-    loss = type(loss)().in_dims(2)
+    loss = loss.in_dims(2)
     solver = SVRG(batch_size=batch_size, sampling=sampling)
     reports = []
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import reference
-from conftest import random_comparisons, visits_of
+from conftest import random_comparisons
 from scipy.spatial.distance import pdist
 
 from closerthan import Comparisons, Loss
@@ -13,6 +13,14 @@ from closerthan.compiled.simd import padded
 from closerthan.losses import LOSSES
 from closerthan.objective.cpu.objective import CPUObjective
 from closerthan.objective.protocol import StepSchedule
+from closerthan.objective.visits import Leg, ShuffledPass
+
+
+def leg_of(order, *weight_seeds):
+    """A leg of a walk that visits terms in this order; with weights, all stretches of the same length have a seed."""
+    order = np.asarray(order)
+    terms = ShuffledPass(np.empty(0, np.int64), 1, 1, order, 0, len(order))
+    return Leg(terms, weight_seeds or None, -(-len(order) // max(len(weight_seeds), 1)))
 
 
 def steps(answers, loss, order, together, longest, x):
@@ -74,15 +82,14 @@ def walked(loss, rows, start, parts, schedule, together):
 def test_a_walk_in_stretches_is_one_after_the_other(loss, answers, rng):
     """Each begins where the last one ended, with a step for its distances, and its end weighs more in the mean."""
     start = 0.5 * rng.standard_normal((12, 3)) + 3.0
-    visits = visits_of(rng.integers(60, size=70), weight_seed=7)
     schedule = StepSchedule(share=0.2, reach=40.0, lateness=2.0)
-    objective = CPUObjective(answers, loss)
-    order = objective.expand(visits)
-    parts = [order[:30], order[30:60], order[60:]]
+    objective, order = CPUObjective(answers, loss), rng.integers(60, size=70)
+    legs = [leg_of(order[:30], *[7] * objective.weighted), leg_of(order[30:], *[8] * objective.weighted)]
+    parts = [objective.expand(stretch) for leg in legs for stretch in leg.stretches(30)]
     x, mean, distance, step = walked(loss, answers.rows, start, parts, schedule, objective.steps_at_once)
     walk = objective.polyak_walk(start, schedule, 30)
-    walk.take(visits[:30])
-    walk.take(visits[30:])
+    for leg in legs:
+        walk.take(leg)
     state = walk.state()
     assert (walk.age, state["n_maps"]) == (70, 3)
     assert (state["distance"], walk.step) == (pytest.approx(distance, rel=1e-4), pytest.approx(step, rel=1e-4))
@@ -103,7 +110,7 @@ def test_a_long_stretch_adds_what_two_halves_did(loss, kind, rng):
     for n_threads in (1, 2):
         with CPUObjective(answers, loss, n_threads=n_threads, least_part=30) as objective:
             walk = objective.polyak_walk(start, schedule, 71)
-            walk.take(visits_of(order))
+            walk.take(leg_of(order))
         states.append(walk.state())
         assert_close_in_single_precision(states[-1]["x"], sum(halves) - start)
     for name, array in states[0].items():
@@ -120,7 +127,7 @@ def test_the_mean_takes_in_where_two_halves_led_together(least_part, rng):
             walk = objective.polyak_walk(start, StepSchedule(share=0.05, reach=1e9, lateness=2.0), 60)
             maps = []
             for _ in range(4):
-                walk.take(visits_of(np.arange(60)))
+                walk.take(leg_of(np.arange(60)))
                 maps.append(walk.state()["x"])
         assert walk.age == 240
         # The k-th of them weighs k (k + 1) / 2.
@@ -131,14 +138,15 @@ def test_a_walk_goes_on_from_its_state_to_the_same_bits(loss, answers, rng):
     start, schedule = rng.standard_normal((12, 3)), StepSchedule(0.1, 100.0, 4.0)
     for least_part in (5, 10**9):
         objective = CPUObjective(answers, loss, least_part=least_part)
-        visits = visits_of(rng.integers(60, size=80), weight_seed=1)
+        order = rng.integers(60, size=80)
+        first, second = (leg_of(half, *[1] * objective.weighted) for half in (order[:40], order[40:]))
         walk = objective.polyak_walk(start, schedule, 20)
-        walk.take(visits[:40])
+        walk.take(first)
         before = {name: array.copy() for name, array in walk.state().items()}
         again = objective.polyak_walk(start, schedule, 20, walk.state())
         for one in (walk, again):
             one.rescale(1.5)
-            one.take(visits[40:])
+            one.take(second)
         for name, array in walk.state().items():
             assert np.array_equal(array, again.state()[name]), name
         assert not np.array_equal(before["x"], walk.state()["x"])
@@ -147,7 +155,7 @@ def test_a_walk_goes_on_from_its_state_to_the_same_bits(loss, answers, rng):
 def test_rescaling_restarting_and_slowing_down(rng):
     answers, start = random_comparisons("triplets", rng), rng.standard_normal((12, 3)) + 2.0
     walk = CPUObjective(answers, LOSSES["ste"]()).polyak_walk(start, StepSchedule(0.1, 100.0, 4.0), 20)
-    walk.take(visits_of(np.arange(40)))
+    walk.take(leg_of(np.arange(40)))
     before = walk.state()
     walk.rescale(2.0)
     after = walk.state()
@@ -166,7 +174,7 @@ def test_what_a_projection_keeps_are_the_widest_directions_of_the_mean(rng):
     answers, start = random_comparisons("triplets", rng, n_objects=40), rng.standard_normal((40, 8))
     start = start @ rng.standard_normal((8, 8)) + 5.0
     walk = CPUObjective(answers, LOSSES["ste"]()).polyak_walk(start, StepSchedule(0.1, 100.0, 4.0), 20)
-    walk.take(visits_of(np.arange(60)))
+    walk.take(leg_of(np.arange(60)))
     before = walk.state()
     walk.project(3)
     after = walk.state()

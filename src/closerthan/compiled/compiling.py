@@ -94,6 +94,9 @@ def inlined(function: Callable[..., Any]) -> Any:
 # ---- losses as compile-time types ------------------------------------------------------------------------------------
 
 
+PENALTY_WEIGHT = "penalty_weight__"  # unlikely to be the name of a parameter
+
+
 class LossType(types.Type):
     """The numba type of a loss. Two processes have the same type if and only if the loss has the same code.
 
@@ -102,6 +105,7 @@ class LossType(types.Type):
 
     def __init__(self, class_name: str, parameters: tuple[str, ...], fingerprint: str) -> None:
         self.parameters = parameters
+        self.members = (*parameters, PENALTY_WEIGHT)
         self.fingerprint = fingerprint
         super().__init__(name=f"{class_name}[{fingerprint}]({', '.join(parameters)})")
 
@@ -170,8 +174,8 @@ def loss_type_of(loss_class: type[losses.Loss]) -> LossType:
     if loss_type is None or loss_type.fingerprint != fingerprint:
         parameters = tuple(field.name for field in dataclasses.fields(loss_class))  # type: ignore[arg-type]
         loss_type = LossType(loss_class.__name__, parameters, fingerprint)
-        for place, parameter in enumerate(parameters):
-            make_attribute_wrapper(LossType, f"p{place}", parameter)
+        for parameter in parameters:
+            make_attribute_wrapper(LossType, parameter, parameter)
         _LOSS_CLASSES[fingerprint] = loss_class
         _ARGUMENTS[loss_type] = _argument_class(loss_type)
         _LOSS_TYPES[loss_class] = loss_type  # last, because other threads look it up here
@@ -211,15 +215,12 @@ def _module_name(module: "re.Match[str]") -> str:
     return "math" if module[1] == vector_math.__name__ else module[1]
 
 
-def _members(loss_type: LossType) -> list[str]:
-    """Return the names of the numbers that kernels receive for a loss; a parameter may have any name, even _fields."""
-    return [*(f"p{place}" for place in range(len(loss_type.parameters))), "penalty_weight"]
-
-
 def _argument_class(loss_type: LossType) -> Any:
     """Create a named-tuple class for the parameters; numba remembers the type of named tuples by the class name."""
     unique = "Loss_" + hashlib.sha256(loss_type.name.encode()).hexdigest()
-    argument_class: Any = collections.namedtuple(unique, _members(loss_type))  # type: ignore[misc]
+    # Its fields are numbered, since a parameter may have any name, such as _fields.
+    places = [f"p{place}" for place in range(len(loss_type.members))]
+    argument_class: Any = collections.namedtuple(unique, places)  # type: ignore[misc]
     typeof_impl.register(argument_class, lambda loss, context: loss_type)
     return argument_class
 
@@ -227,17 +228,17 @@ def _argument_class(loss_type: LossType) -> Any:
 @register_model(LossType)
 class _LossModel(models.StructModel):
     def __init__(self, manager: Any, loss_type: LossType) -> None:
-        super().__init__(manager, loss_type, [(name, types.float64) for name in _members(loss_type)])
+        super().__init__(manager, loss_type, [(name, types.float64) for name in loss_type.members])
 
 
-make_attribute_wrapper(LossType, "penalty_weight", "_penalty_weight")
+make_attribute_wrapper(LossType, PENALTY_WEIGHT, PENALTY_WEIGHT)
 
 
 @unbox(LossType)
 def _unbox_loss(loss_type: LossType, loss: Any, context: Any) -> NativeValue:
     native = cgutils.create_struct_proxy(loss_type)(context.context, context.builder)
-    for member in _members(loss_type):
-        attribute = context.pyapi.object_getattr_string(loss, member)
+    for place, member in enumerate(loss_type.members):
+        attribute = context.pyapi.object_getattr_string(loss, f"p{place}")
         number = context.pyapi.number_float(attribute)
         setattr(native, member, context.pyapi.float_as_double(number))
         context.pyapi.decref(number)
@@ -266,7 +267,7 @@ def _value(loss: Any, near: Any, far: Any) -> Any:
     if not isinstance(loss, LossType):
         return None
     unpenalized = numba.njit(**LOSS_OPTIONS)(_for_kernels(_LOSS_CLASSES[loss.fingerprint].value))
-    return lambda loss, near, far: unpenalized(loss, near, far) + loss._penalty_weight * (near + far)
+    return lambda loss, near, far: unpenalized(loss, near, far) + loss.penalty_weight__ * (near + far)
 
 
 @overload(slopes, strict=False, jit_options=LOSS_OPTIONS)
@@ -277,7 +278,7 @@ def _slopes(loss: Any, near: Any, far: Any) -> Any:
 
     def penalized(loss: Any, near: Any, far: Any) -> Any:
         slope_near, slope_far = unpenalized(loss, near, far)
-        return slope_near + loss._penalty_weight, slope_far + loss._penalty_weight
+        return slope_near + loss.penalty_weight__, slope_far + loss.penalty_weight__
 
     return penalized
 
