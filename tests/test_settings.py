@@ -379,7 +379,7 @@ def test_a_perfect_map_that_was_judged_by_few_is_not_called_a_guess():
     assert not any("guessing" in line for line in ct.advice(answers, result))
 
 
-WORDS_OF_THE_FIELD = {"n_dims", "loss", "solver", "by", "seed", "device"}  # they are said of other things than fits too
+WORDS_OF_THE_FIELD = {"n_dims", "loss", "penalty", "solver", "by", "seed", "device"}  # said of other things, too
 OTHERS = (
     "collect/choosing/belief.py",  # asks for fits, as users do
     "evaluate/advice.py",  # tells users what to try
