@@ -8,9 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 import closerthan as ct
-from closerthan.collect.choosing.belief import LOSS, Belief, fit_belief
+from closerthan.collect.choosing.belief import Belief, fit_belief
 from closerthan.collect.choosing.information import PAIRS, RANDOM_FRACTION, Questions, choose
-from closerthan.losses import Loss, loss_named
 from closerthan.objective.information import uncertainty
 
 Rows = NDArray[np.int64]
@@ -24,16 +23,16 @@ class SamplerState:
     n_objects: int
     n_dims: int
     answers: ct.Comparisons | None = None
-    embedding: NDArray[np.float64] | None = None
+    result: ct.Result | None = None
+
+    @property
+    def embedding(self) -> NDArray[np.float64] | None:
+        return None if self.result is None else self.result.embedding
 
     def belief(self, rng: np.random.Generator) -> Belief:
         assert self.answers is not None
-        assert self.embedding is not None
-        return fit_belief(self.answers, self.embedding, self.loss, rng)
-
-    @property
-    def loss(self) -> Loss:
-        return loss_named(LOSS).in_dims(self.n_dims)
+        assert self.result is not None
+        return fit_belief(self.answers, self.result, rng)
 
 
 @dataclass(frozen=True)
