@@ -26,13 +26,13 @@ def random_rows(number, rng):
     return rng.permuted(np.tile(np.arange(N_OBJECTS), (number, 1)), axis=1)[:, :3]
 
 
-def adaptive_study(n_rounds, seed, share=0.2, size=400):
+def adaptive_study(n_rounds, seed, fraction=0.2, size=400):
     """Answers to rounds of questions, most of them chosen by the answers before."""
     rng = np.random.default_rng(seed)
     rows, random = answered(random_rows(size, rng), rng), np.ones(size, bool)
     for _ in range(n_rounds):
-        n_random = round(share * size)
-        chosen = ct.choose_questions(rows, size - n_random, n_objects=N_OBJECTS, random_share=0.0, seed=seed)
+        n_random = round(fraction * size)
+        chosen = ct.choose_questions(rows, size - n_random, n_objects=N_OBJECTS, random_fraction=0.0, seed=seed)
         rows = np.concatenate([rows, answered(np.concatenate([chosen, random_rows(n_random, rng)]), rng)])
         random = np.concatenate([random, np.arange(size) >= size - n_random])
     return ct.Comparisons.from_triplets(rows, n_objects=N_OBJECTS, trials=ct.Trials(random=random))
