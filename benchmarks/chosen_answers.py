@@ -16,7 +16,7 @@ from benchmarks.measured import measured_on, write_measured
 from benchmarks.questions import WORLDS, curve_of
 from benchmarks.samplers import SAMPLERS
 from benchmarks.tables import table
-from closerthan.collect.choosing.belief import fit_map
+from closerthan.collect.choosing.belief import fit_maps
 from closerthan.wording import percentage_points
 
 COMMAND = "python -m benchmarks.chosen_answers"
@@ -32,7 +32,7 @@ def accuracies(name: str, seed: int) -> tuple[float, float]:
     answers = people.answers
     assert answers is not None
     default = ct.embed(answers, world.n_dims, seed=seed)
-    live = fit_map(answers, world.n_dims, np.random.default_rng(seed))
+    live = fit_maps(answers, world.n_dims, np.random.default_rng(seed))[0]
     return 1 - ct.triplet_error(people.test, default.embedding), 1 - ct.triplet_error(people.test, live.embedding)
 
 

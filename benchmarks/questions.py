@@ -29,7 +29,7 @@ from benchmarks.results import FOLDER, Results
 from benchmarks.samplers import SAMPLERS, Sampler, SamplerState
 from benchmarks.tables import table
 from benchmarks.workloads import data_folder
-from closerthan.collect.choosing.belief import FEWEST, fit_map
+from closerthan.collect.choosing.belief import FEWEST, fit_maps
 from closerthan.operating_system import n_cores
 from closerthan.plotting.palette import COLOURS
 from closerthan.wording import percentage_points
@@ -82,12 +82,12 @@ def curve_of(world: World, sampler: Sampler, seed: int) -> list[float]:
         while people.n_answers < per_object * world.n_objects:
             answered = people.n_answers / world.n_objects
             if answered >= begin and sampler.random_fraction < 1:
-                result = fit_map(people.answers, world.n_dims, rng)
-                state = dataclasses.replace(state, answers=people.answers, result=result)
+                maps = fit_maps(people.answers, world.n_dims, rng)
+                state = dataclasses.replace(state, answers=people.answers, maps=maps)
             size = max(1, int(ROUND * answered)) * world.n_objects
             people.ask(sampler, state, min(size, per_object * world.n_objects - people.n_answers), rng)
-        result = fit_map(people.answers, world.n_dims, np.random.default_rng(seed))
-        accuracies.append(1 - ct.triplet_error(people.test, result.embedding))
+        best = fit_maps(people.answers, world.n_dims, np.random.default_rng(seed))[0]
+        accuracies.append(1 - ct.triplet_error(people.test, best.embedding))
     return accuracies
 
 

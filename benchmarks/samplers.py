@@ -1,6 +1,7 @@
 """Rules that choose the next questions: ours, and the ones that it is compared with."""
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numba
@@ -18,21 +19,20 @@ Scores = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class SamplerState:
-    """The information a rule chooses by: the answers so far and their map, or no map while there are too few."""
+    """The information a rule chooses by: the answers so far and their maps, or none while there are too few."""
 
     n_objects: int
     n_dims: int
     answers: ct.Comparisons | None = None
-    result: ct.Result | None = None
+    maps: Sequence[ct.Result] = ()
 
     @property
     def embedding(self) -> NDArray[np.float64] | None:
-        return None if self.result is None else self.result.embedding
+        return self.maps[0].embedding if self.maps else None
 
     def belief(self, rng: np.random.Generator) -> Belief:
         assert self.answers is not None
-        assert self.result is not None
-        return fit_belief(self.answers, self.result, rng)
+        return fit_belief(self.answers, self.maps, rng)
 
 
 @dataclass(frozen=True)

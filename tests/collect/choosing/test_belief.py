@@ -10,17 +10,17 @@ from closerthan.metrics import procrustes
 
 
 def test_replicates_lie_around_the_map():
-    result = belief.fit_map(ANSWERS, 2, np.random.default_rng(0))
-    replicates = belief.fit_belief(ANSWERS, result, np.random.default_rng(0))
-    assert replicates.maps.shape == (belief.N_REPLICATES, *result.embedding.shape)
+    result, *_ = belief.fit_maps(ANSWERS, 2, np.random.default_rng(0))
+    replicates = belief.fit_belief(ANSWERS, [result], np.random.default_rng(0))
+    assert replicates.maps.shape == (belief.N_MAPS, *result.embedding.shape)
     assert replicates.loss == result.loss
     distances = [procrustes(one, result.embedding).distance for one in replicates.maps]
     assert 0 < np.median(distances) < 0.3
 
 
 def test_the_same_seed_gives_the_same_map_and_belief():
-    results = [belief.fit_map(ANSWERS, 2, np.random.default_rng(1)) for _ in range(2)]
-    assert np.array_equal(results[0].embedding, results[1].embedding)
+    results = [belief.fit_maps(ANSWERS, 2, np.random.default_rng(1)) for _ in range(2)]
+    assert np.array_equal(results[0][0].embedding, results[1][0].embedding)
     maps = [belief.fit_belief(ANSWERS, one, np.random.default_rng(2)).maps for one in results]
     assert np.array_equal(*maps)
 
@@ -30,15 +30,26 @@ def test_a_line_is_not_folded(seed):
     """On a line, objects would have to pass through each other."""
     line = np.linspace(-1, 1, 40)[:, np.newaxis]
     answers = ct.datasets.simulated(line, 400, seed=0)
-    result = belief.fit_map(answers, 1, np.random.default_rng(seed))
+    result = belief.fit_maps(answers, 1, np.random.default_rng(seed))[0]
     assert ct.triplet_error(answers, result.embedding) < 0.05
-    replicates = belief.fit_belief(answers, result, np.random.default_rng(seed)).maps
-    assert np.median([ct.triplet_error(answers, replicate) for replicate in replicates]) < 0.1
+
+
+def test_the_best_map_comes_first_and_starts_differ():
+    """Where starts end in different local minima, questions are asked about the difference."""
+    line = np.linspace(-1, 1, 40)[:, np.newaxis]
+    answers = ct.datasets.simulated(line, 200, noise="ste", seed=0)
+    maps = belief.fit_maps(answers, 1, np.random.default_rng(0))
+    objectives = [result.best_record.objective for result in maps]
+    assert objectives == sorted(objectives)
+    assert objectives[0] < objectives[-1]
+    replicates = belief.fit_belief(answers, maps, np.random.default_rng(0)).maps
+    alike, other = (procrustes(replicates[place], maps[place].embedding).distance for place in (0, -1))
+    assert max(alike, other) < procrustes(maps[-1].embedding, maps[0].embedding).distance
 
 
 def test_a_map_does_not_grow_without_bound():
     """Answers without errors do not determine the size of a map."""
     line = np.linspace(-1, 1, 10)[:, np.newaxis]
     answers = ct.datasets.simulated(line, 800, seed=0)
-    result = belief.fit_map(answers, 1, np.random.default_rng(0))
+    result = belief.fit_maps(answers, 1, np.random.default_rng(0))[0]
     assert result.embedding.std() < 1000

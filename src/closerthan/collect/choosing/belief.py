@@ -1,13 +1,18 @@
 """The belief about the map before the next question: several maps that are compatible with the answers.
 
-The maps are fitted to resampled answers, as replicates of the fitted map; where they differ, the answers do not yet
-determine the map. :func:`closerthan.replicate` also calibrates probabilities, for which it fits many more maps. There
-is no time for that in a running study, and questions are compared by their information only.
+The answers are fitted from several random starts; the best map is that of the study. From each of these maps, a
+replicate is fitted to resampled answers. Where the replicates differ, the answers do not yet determine the map: either
+it changes with the answers, or some starts end in other local minima, such as folded maps, and a question about the
+difference would exclude them.
+
+:func:`closerthan.replicate` resamples answers in the same way. It also calibrates probabilities, for which it fits many
+more maps; in a running study, there is no time for that.
 """
 
 import dataclasses
 import functools
-import math
+import itertools
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,7 +20,7 @@ from numpy.typing import NDArray
 
 from closerthan.arrays import Array
 from closerthan.comparisons import Comparisons
-from closerthan.fit.embedding import embed
+from closerthan.fit.plan import FitPlan
 from closerthan.losses import Loss
 from closerthan.objective.information import expected_information
 from closerthan.result import Result
@@ -25,15 +30,16 @@ from closerthan.uncertainty.refitter import Fitter, Refitter, plan_refits
 from closerthan.uncertainty.resampling import resampled
 from closerthan.wording import counted
 
-__all__ = ["FEWEST", "LOSS", "Belief", "fit_belief", "fit_map"]
+__all__ = ["FEWEST", "LOSS", "Belief", "fit_belief", "fit_maps"]
 
 LOSS = "tste"
 FEWEST = 2  # answers per object and dimension; with fewer, questions are random
+N_MAPS = 8  # random starts of the map, and replicates
+# Chosen questions concern close neighbours, which only the end of a fit puts in order: fits of up to this number of
+# answers per coordinate are run to their end.
+SOLVER = Polyak(finish=1000.0)
 PENALTY = 3e-4
-N_STARTS = 4
-SOLVER = Polyak(finish=math.inf)  # chosen questions concern neighbours, so only the end of a fit orders these correctly
-REPLICATE = FitOptions(solver="lbfgs", epochs=30, tolerance=None)  # from the map, to which replicates are close
-N_REPLICATES = 8
+REPLICATE = FitOptions(solver="lbfgs", epochs=20, tolerance=None)  # from a map, to which the replicate is close
 
 
 @dataclasses.dataclass(frozen=True, repr=False, eq=False)
@@ -60,24 +66,33 @@ class Belief:
         return expected_information(kind, questions, self.maps, self.loss)
 
 
-def fit_map(answers: Comparisons, n_dims: int, rng: np.random.Generator, loss: str | Loss = LOSS) -> Result:
-    """Fit a map to answers to chosen questions, from several random starts."""
-    result = embed(answers, n_dims, loss=loss, penalty=PENALTY, n_starts=N_STARTS, solver=SOLVER, seed=rng)
-    if result.stopped_by == "interrupted":
-        raise KeyboardInterrupt
-    return result
+def fit_maps(answers: Comparisons, n_dims: int, rng: np.random.Generator, loss: str | Loss = LOSS) -> list[Result]:
+    """Fit the answers from several random starts; return all maps, the one with the lowest objective first."""
+    plan = FitPlan.of(None, n_dims, {"loss": loss, "penalty": PENALTY, "solver": SOLVER})
+
+    def fit_one(rng: np.random.Generator, fit_map: Fitter) -> Result:
+        return fit_map(answers, rng)
+
+    jobs = [functools.partial(fit_one, child) for child in rng.spawn(N_MAPS)]
+    results: list[Result] = _completed(Refitter.of(answers, plan), jobs)
+    return sorted(results, key=lambda result: result.best_record.objective)
 
 
-def fit_belief(answers: Comparisons, result: Result, rng: np.random.Generator) -> Belief:
-    """Fit replicates of a map that was fitted to these answers."""
-    plan = plan_refits(answers, None, None, result, REPLICATE)
+def fit_belief(answers: Comparisons, maps: Sequence[Result], rng: np.random.Generator) -> Belief:
+    """Fit replicates to resampled answers, each from one of the maps of all answers, by turns."""
+    plan = plan_refits(answers, None, None, maps[0], REPLICATE)
+    starts = itertools.cycle([result.embedding for result in maps])
 
-    def replicate(rng: np.random.Generator, fit_map: Fitter) -> Array:
-        redrawn = resampled(answers, "answers", rng, result.embedding.size)
-        return fit_map(redrawn, rng, result.embedding).embedding
+    def replicate(start: Array, rng: np.random.Generator, fit_map: Fitter) -> Array:
+        return fit_map(resampled(answers, "answers", rng, start.size), rng, start).embedding
 
-    jobs = [functools.partial(replicate, child) for child in rng.spawn(N_REPLICATES)]
-    outcome = Refitter.of(answers, plan, result).run(jobs)
+    children = rng.spawn(N_MAPS)
+    jobs = [functools.partial(replicate, start, child) for start, child in zip(starts, children, strict=False)]
+    return Belief(np.array(_completed(Refitter.of(answers, plan, maps[0]), jobs)), maps[0].loss)
+
+
+def _completed(refitter: Refitter, jobs: Sequence[Callable[[Fitter], Any]]) -> list[Any]:
+    outcome = refitter.run(jobs)
     if outcome.stopped_by:
-        raise outcome.error("replicates")
-    return Belief(np.array(outcome.results), result.loss)
+        raise outcome.error("fits")
+    return outcome.results

@@ -15,7 +15,7 @@ from typing import TypedDict
 import numpy as np
 
 from closerthan.arrays import Array
-from closerthan.collect.choosing.belief import Belief, fit_belief, fit_map
+from closerthan.collect.choosing.belief import Belief, fit_belief, fit_maps
 from closerthan.collect.choosing.information import Chosen, Questions, choose
 from closerthan.collect.choosing.judging import Accuracy, accuracies, assessed_people, ellipses, enough, plane
 from closerthan.collect.choosing.quality import Assessment, passed_checks
@@ -46,8 +46,8 @@ def refit(study: Study, store: Store) -> int | None:
     belief = embedding = None
     rng = np.random.default_rng(seed)
     if answers is not None and len(answers) >= answers.n_objects:
-        result = fit_map(answers, study.dimensions, np.random.default_rng(0))
-        embedding, belief = result.embedding, fit_belief(answers, result, rng)
+        maps = fit_maps(answers, study.dimensions, np.random.default_rng(0))
+        embedding, belief = maps[0].embedding, fit_belief(answers, maps, rng)
     questions = Questions(study.kind, n_objects)
     waiting = questions.keys(np.array([row["content"].split(":") for row in pending]).astype(np.int64))
     chosen = choose(questions, answers, max(n_objects, LEAST_QUEUE), rng, waiting, belief)

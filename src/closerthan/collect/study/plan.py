@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from closerthan.arrays import Array
 from closerthan.checks import number
-from closerthan.collect.choosing.belief import FEWEST, fit_belief, fit_map
+from closerthan.collect.choosing.belief import FEWEST, fit_belief, fit_maps
 from closerthan.collect.choosing.information import Questions, choose
 from closerthan.collect.store.answers import triplets
 from closerthan.collect.study.description import Study
@@ -96,9 +96,9 @@ def simulate(study: Study, people: SimulatedPeople, most: int, rng: np.random.Ge
             answers += people.answers(kind, points, rows, rng)
             comparisons = _comparisons(answers, n_objects)
             if len(answers) >= FEWEST * n_objects * study.dimensions:
-                belief = fit_belief(comparisons, fit_map(comparisons, study.dimensions, rng), rng)
+                belief = fit_belief(comparisons, fit_maps(comparisons, study.dimensions, rng), rng)
         assert comparisons is not None
-        embedding, n_people = fit_map(comparisons, study.dimensions, rng).embedding, total
+        embedding, n_people = fit_maps(comparisons, study.dimensions, rng)[0].embedding, total
         yield Step(n_people, len(answers), 1 - triplet_error(test, embedding))
 
 
