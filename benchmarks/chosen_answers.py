@@ -1,4 +1,4 @@
-"""Two ways to fit answers to chosen questions: the default solver alone, and refined by L-BFGS.
+"""Answers to chosen questions: the default fit, and the map of a running study.
 
     python -m benchmarks.chosen_answers [--runs 10]      writes docs/measured/chosen-answers.md (a few minutes)
 
@@ -16,7 +16,7 @@ from benchmarks.measured import measured_on, write_measured
 from benchmarks.questions import WORLDS, curve_of
 from benchmarks.samplers import SAMPLERS
 from benchmarks.tables import table
-from closerthan.collect.choosing.belief import FINISH, SOLVER
+from closerthan.collect.choosing.belief import fit_maps
 from closerthan.wording import percentage_points
 
 COMMAND = "python -m benchmarks.chosen_answers"
@@ -24,21 +24,24 @@ NAMES = ("eggs", "90-1-10", "90-2-10", "30-2-0", "30-2-30", "30-5-0")
 FIRST_SEED = 1_000  # seeds that the page about questions does not use
 
 
-def accuracies(name: str, seed: int) -> list[float]:
-    """Return the accuracies of "auto" and tste, each alone and refined, after answers to chosen questions."""
+def accuracies(name: str, seed: int) -> tuple[float, float]:
+    """Return the accuracies of the default fit and of the live map, after answers to chosen questions."""
     people = WORLDS[name].people(seed)
     world = dataclasses.replace(WORLDS[name], people=lambda _: people, per_object=WORLDS[name].per_object[-2:-1])
     curve_of(world, SAMPLERS["chosen"], seed)
     answers = people.answers
     assert answers is not None
-    results = []
-    for loss in ("auto", "tste"):
-        first = ct.embed(answers, world.n_dims, loss=loss, seed=seed)
-        finished = ct.embed(
-            answers, world.n_dims, loss=first.loss_name, solver=SOLVER, start=first.embedding, seed=seed, **FINISH
-        )
-        results += [1 - ct.triplet_error(people.test, one.embedding) for one in (first, finished)]
-    return results
+    default = ct.embed(answers, world.n_dims, seed=seed)
+    live = fit_maps(answers, world.n_dims, np.random.default_rng(seed))[0]
+    return 1 - ct.triplet_error(people.test, default.embedding), 1 - ct.triplet_error(people.test, live.embedding)
+
+
+def row_of(name: str, results: np.ndarray) -> list[str]:
+    """Return a row of the table: both means in percent, and the mean difference with its standard error."""
+    difference = 100 * (results[:, 0] - results[:, 1])
+    error = difference.std(ddof=1) / len(difference) ** 0.5 if len(difference) > 1 else np.nan
+    means = map(percentage_points, results.mean(axis=0))
+    return [WORLDS[name].title, *means, f"{difference.mean():+.1f} ± {error:.1f}"]
 
 
 def main() -> None:
@@ -47,11 +50,10 @@ def main() -> None:
     runs = parser.parse_args().runs
     rows = []
     for name in NAMES:
-        results = np.array([accuracies(name, FIRST_SEED + run) for run in range(runs)])
-        rows.append([WORLDS[name].title, *map(percentage_points, results.mean(axis=0))])
+        rows.append(row_of(name, np.array([accuracies(name, FIRST_SEED + run) for run in range(runs)])))
         print(*rows[-1], sep=" | ", flush=True)
-    header = ["accuracy on other questions, %", "auto", "auto, refined", "tste", "tste, refined"]
-    note = f"Means of {runs} runs."
+    header = ["accuracy on other questions, %", "`ct.embed(answers)`", "live map of a study", "difference"]
+    note = f"Means of {runs} runs; differences in percentage points, ± one standard error."
     write_measured("chosen-answers", "\n\n".join([table(header, rows), note, measured_on(COMMAND)]))
 
 

@@ -29,7 +29,7 @@ from benchmarks.results import FOLDER, Results
 from benchmarks.samplers import SAMPLERS, Sampler, SamplerState
 from benchmarks.tables import table
 from benchmarks.workloads import data_folder
-from closerthan.collect.choosing.belief import FEWEST, fitted_map
+from closerthan.collect.choosing.belief import FEWEST, fit_maps
 from closerthan.operating_system import n_cores
 from closerthan.plotting.palette import COLOURS
 from closerthan.wording import percentage_points
@@ -82,16 +82,12 @@ def curve_of(world: World, sampler: Sampler, seed: int) -> list[float]:
         while people.n_answers < per_object * world.n_objects:
             answered = people.n_answers / world.n_objects
             if answered >= begin and sampler.random_fraction < 1:
-                # Start from the last map, which the answers of one round change little. Before it is tested, it is
-                # also fitted from a random start.
-                x = fitted_map(people.answers, world.n_dims, state.loss, rng, [state.embedding])
-                state = dataclasses.replace(state, answers=people.answers, embedding=x)
+                maps = fit_maps(people.answers, world.n_dims, rng)
+                state = dataclasses.replace(state, answers=people.answers, maps=maps)
             size = max(1, int(ROUND * answered)) * world.n_objects
             people.ask(sampler, state, min(size, per_object * world.n_objects - people.n_answers), rng)
-        starts = [None] if state.embedding is None else [None, state.embedding]
-        x = fitted_map(people.answers, world.n_dims, state.loss, np.random.default_rng(seed), starts)
-        state = dataclasses.replace(state, embedding=x if per_object >= begin else None)
-        accuracies.append(1 - ct.triplet_error(people.test, x))
+        best = fit_maps(people.answers, world.n_dims, np.random.default_rng(seed))[0]
+        accuracies.append(1 - ct.triplet_error(people.test, best.embedding))
     return accuracies
 
 

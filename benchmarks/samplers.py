@@ -1,6 +1,7 @@
 """Rules that choose the next questions: ours, and the ones that it is compared with."""
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numba
@@ -8,9 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 import closerthan as ct
-from closerthan.collect.choosing.belief import LOSS, Belief, fit_belief
+from closerthan.collect.choosing.belief import Belief, fit_belief
 from closerthan.collect.choosing.information import PAIRS, RANDOM_FRACTION, Questions, choose
-from closerthan.losses import Loss, loss_named
 from closerthan.objective.information import uncertainty
 
 Rows = NDArray[np.int64]
@@ -19,21 +19,20 @@ Scores = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class SamplerState:
-    """The information a rule chooses by: the answers so far and their map, or no map while there are too few."""
+    """The information a rule chooses by: the answers so far and their maps, or none while there are too few."""
 
     n_objects: int
     n_dims: int
     answers: ct.Comparisons | None = None
-    embedding: NDArray[np.float64] | None = None
+    maps: Sequence[ct.Result] = ()
+
+    @property
+    def embedding(self) -> NDArray[np.float64] | None:
+        return self.maps[0].embedding if self.maps else None
 
     def belief(self, rng: np.random.Generator) -> Belief:
         assert self.answers is not None
-        assert self.embedding is not None
-        return fit_belief(self.answers, self.embedding, self.loss, rng)
-
-    @property
-    def loss(self) -> Loss:
-        return loss_named(LOSS).in_dims(self.n_dims)
+        return fit_belief(self.answers, self.maps, rng)
 
 
 @dataclass(frozen=True)

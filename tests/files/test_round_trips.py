@@ -52,7 +52,8 @@ def comparisons(draw, names):
         times, sides = draw(st.none() | seconds), draw(st.none() | side)
         # A column without any time is not written.
         times = None if times is None or np.isnan(times).all() else times
-        sources["trials"] = ct.Trials(times, sides)
+        random = draw(st.none() | st.lists(st.booleans(), min_size=len(rows), max_size=len(rows)).filter(any))
+        sources["trials"] = ct.Trials(times, sides, random=random)
     make = ct.Comparisons.from_triplets if width == 3 else ct.Comparisons.from_quadruplets
     return make(rows, weights=weights, n_objects=n_objects, names=called, **sources)
 
@@ -70,6 +71,7 @@ def assert_same(one, other):
     assert names_of_people(one) == names_of_people(other)
     np.testing.assert_equal(one.times, other.times)
     np.testing.assert_equal(one.sides, other.sides)
+    np.testing.assert_equal(one.random, other.random)
 
 
 def names_of_people(comparisons):

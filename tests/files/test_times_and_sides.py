@@ -176,3 +176,27 @@ def test_train_and_test_rows_keep_their_times_and_lines(written):
     answers = read_answers(written(text))
     assert (answers.comparisons.times.tolist(), answers.comparisons.lines.tolist()) == ([1, 3], [2, 4])
     assert (answers.test.times.tolist(), answers.test.lines.tolist()) == ([2], [3])
+
+
+# ---- which questions were random -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("title", ["kind", "sampleAlg", "sampler", "question_kind"])
+def test_the_kind_of_question_says_which_were_random(written, title):
+    answers = read_answers(written(TEXT.format(title, "random", "chosen", "Random")))
+    assert answers.comparisons.random.tolist() == [True, False, True]
+    assert answers.summary.columns["random"] == title
+    assert "2 of 3 questions are random ones" in str(answers.summary)
+
+
+def test_kinds_of_questions_without_random_ones_are_ignored(written):
+    answers = read_answers(written(TEXT.format("kind", "a", "b", "")))
+    assert answers.comparisons.random is None
+    assert answers.summary.not_used == ("kind",)
+
+
+def test_catch_trials_and_random_questions_are_marked_in_one_column(written):
+    lines = "".join(f"a,{near},{far},{kind}\n" for near, far, kind in [("b", "c", "random"), ("c", "b", "chosen")])
+    answers = read_answers(written(f"anchor,near,far,kind\n{lines}a,a,b,check\n"))
+    assert answers.comparisons.random.tolist() == [True, False]
+    assert answers.summary.dropped == {"catch_trials": 1}

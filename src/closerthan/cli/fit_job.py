@@ -263,8 +263,12 @@ def _second_fit(
     if measured.stopped_by == "time_limit":
         return not_measured("the second fit ran out of time")
     withheld_from = "a second fit" if choice is None else "a second fit and from the choice of loss and penalty"
-    note = f"{measured.amount} withheld from {withheld_from}: expect this error on new answers"
+    new = "new answers"
+    if measured.only_random:
+        new = "new random questions; questions that were chosen otherwise may be harder"
+    note = f"{measured.amount} withheld from {withheld_from}: expect this error on {new}"
     if measured.by == "people":
         n_fits = measured.n_fits
-        note = f"{measured.amount}; each person was withheld from one of {n_fits} fits: expect this for new people"
+        whom = f"new people and {new}" if measured.only_random else "new people"
+        note = f"{measured.amount}; each person was withheld from one of {n_fits} fits: expect this for {whom}"
     return measured, Fact("Held-out error", percent_interval(measured.error, measured.low, measured.high), note)

@@ -71,7 +71,8 @@ class Comparisons:
         different block numbers. None if there are no such blocks.
     trials
         How the answer of each row was given (:class:`~closerthan.comparisons.trials.Trials`), or None. Its arrays are
-        also available as ``times`` (in seconds), ``sides`` (0 is left) and ``lines`` (of the file).
+        also available as ``times`` (in seconds), ``sides`` (0 is left), ``lines`` (of the file) and ``random`` (drawn
+        at random).
 
     Examples
     --------
@@ -358,6 +359,11 @@ class Comparisons:
     def lines(self) -> NDArray[np.int32] | None:
         """Line of the file, counted from 1, that each row is from, or None."""
         return None if self.trials is None else self.trials.lines
+
+    @property
+    def random(self) -> NDArray[np.bool_] | None:
+        """Whether the question of each row was drawn at random, or None if unknown."""
+        return None if self.trials is None else self.trials.random
 
     @checked
     def take(self, selection: NDArray[Any] | Sequence[int] | Sequence[bool] | slice) -> "Comparisons":

@@ -1,7 +1,8 @@
 """Trials: the circumstances of each answer.
 
 The file of a study often records how long an answer took and on which side the chosen object was shown. None of this
-affects a map; it helps to tell careless answers from careful ones. The line numbers locate each row in its file.
+affects a map; it helps to tell careless answers from careful ones. It may also record which questions were drawn at
+random: only these show how well a map predicts arbitrary questions. The line numbers locate each row in its file.
 """
 
 import dataclasses
@@ -38,6 +39,9 @@ class Trials:
         where unknown. They are stored as 0, 1 and -1.
     lines
         Lines of the file that the rows are from, counted from 1.
+    random
+        Whether each question was drawn at random: False for questions that were chosen by their expected information,
+        for example, or repeated.
 
     Examples
     --------
@@ -49,9 +53,12 @@ class Trials:
     times: Any = None
     sides: Any = None
     lines: Any = None
+    random: Any = None
 
     def __post_init__(self) -> None:
-        checks: dict[str, Callable[[Any], NDArray[Any]]] = {"times": _times, "sides": _sides, "lines": _lines}
+        checks: dict[str, Callable[[Any], NDArray[Any]]] = {
+            "times": _times, "sides": _sides, "lines": _lines, "random": _random,
+        }  # fmt: skip
         arrays = {name: check(value) for name, check in checks.items() if (value := getattr(self, name)) is not None}
         lengths = {name: len(array) for name, array in arrays.items()}
         if len(set(lengths.values())) > 1:
@@ -133,6 +140,14 @@ def _lines(values: Any) -> NDArray[np.int32]:
     if lines.dtype.kind not in "iu" or (lines < 1).any():
         raise ValueError("lines are not all whole numbers from 1; pass the line of the file of each row")
     return lines.astype(np.int32)
+
+
+def _random(values: Any) -> NDArray[np.bool_]:
+    random = np.asarray(values)
+    _flat("random", random)
+    if random.dtype != bool:
+        raise ValueError("random has values other than True and False; pass True for each question drawn at random")
+    return random
 
 
 def _flat(name: str, array: NDArray[Any]) -> None:

@@ -1,5 +1,11 @@
-"""Expected error on new answers, measured by fits that did not see them."""
+"""Expected error on new answers, measured by fits that did not see them.
 
+In an adaptive study, most questions were chosen because their answers were hard to predict, and a map is wrong about
+them more often than about others. Where it is known which questions were drawn at random, only answers to these are
+scored, so that the error is that on arbitrary questions.
+"""
+
+import functools
 from dataclasses import dataclass
 from typing import Any, Unpack
 
@@ -11,6 +17,7 @@ from closerthan.calibration import Calibration
 from closerthan.checks import checked, number
 from closerthan.comparisons import Comparisons
 from closerthan.comparisons.grouping import AUTO
+from closerthan.comparisons.splitting import draw_groups
 from closerthan.evaluate.cross_validation import FOLDS, OVERLAP, Folds, held_out_fits, number_of_folds, with_fixed_loss
 from closerthan.evaluate.facts import amount
 from closerthan.fit.plan import FitPlan
@@ -22,6 +29,7 @@ from closerthan.wording import percent_interval
 __all__ = ["HeldOutError", "HeldOutSplit", "held_out_error"]
 
 FEWEST_TO_CALIBRATE = 100  # comparisons
+MOST_OF_RANDOM = 0.5  # fraction of the random questions that may be held out; the fit needs some of them, too
 
 
 @dataclass(frozen=True, repr=False)
@@ -46,6 +54,8 @@ class HeldOutError:
         100 comparisons were held out.
     n_fits
         Number of fits without a part of the answers: 1, or the number of folds of a cross-validation.
+    only_random
+        True if other questions than random ones were asked, and only answers to random ones were scored.
     """
 
     error: float
@@ -58,6 +68,7 @@ class HeldOutError:
     stopped_by: str = ""
     calibration: Calibration | None = None
     n_fits: int = 1
+    only_random: bool = False
 
     @classmethod
     def of(cls, held_out: Comparisons, embedding: NDArray[Any], by: str = AUTO, stopped_by: str = "") -> "HeldOutError":
@@ -73,7 +84,9 @@ class HeldOutError:
         """Return the error, from the wrong comparisons and the effective number of independent comparisons."""
         error = float(np.average(wrong, weights=held_out.weights))
         low, high = error_interval(error, n_effective)
-        return cls(error, low, high, len(held_out), held_out.n_answers, amount(held_out), by, **about)
+        about["only_random"] = only_random = bool(about.get("only_random", False))
+        words = f"{amount(held_out)}, all from random questions" if only_random else amount(held_out)
+        return cls(error, low, high, len(held_out), held_out.n_answers, words, by, **about)
 
     def __repr__(self) -> str:
         return f"HeldOutError({self})"
@@ -96,7 +109,9 @@ def held_out_error(
     """Estimate the error on new answers by fitting a part of the answers.
 
     Answers are held out once: a second fit is made without a fraction of them. People are usually few and differ,
-    so with ``by="people"`` each person is held out once, in a cross-validation of up to five fits.
+    so with ``by="people"`` each person is held out once, in a cross-validation of up to five fits. If the answers
+    record which questions were drawn at random (:attr:`closerthan.Trials.random`), only answers to these are scored,
+    since other questions, such as those of an adaptive study, may be harder.
 
     Parameters
     ----------
@@ -140,21 +155,27 @@ class HeldOutSplit:
         The two parts.
     by
         The split unit.
+    only_random
+        True if the second part has only random questions, although others were asked. Other questions about the same
+        objects are then in neither part.
     """
 
     train: Comparisons
     held_out: Comparisons
     by: str
+    only_random: bool = False
 
     @classmethod
     def of(
         cls, answers: Comparisons, share: float, seed: int, *, by: str = AUTO, weights: ArrayLike | None = None
     ) -> "HeldOutSplit":
         """Hold out ``share`` of the answers at random; see :func:`held_out_error` for the parameters."""
-        train, held_out = _parts(answers, share, seed, by=by)
+        random = _random_among_others(answers)
+        split = _parts if random is None else functools.partial(_random_parts, random=random)
+        train, held_out = split(answers, share, seed, by=by)
         if weights is not None:
-            train, _ = _parts(answers.weighted(weights), share, seed, by=by)  # the same rows, weighted
-        return cls(train, held_out, answers.split_unit(by))
+            train, _ = split(answers.weighted(weights), share, seed, by=by)  # the same rows, weighted
+        return cls(train, held_out, answers.split_unit(by), random is not None)
 
     def error(self, result: Result) -> HeldOutError:
         """Measure the error of a fit to the first part on the second part."""
@@ -167,6 +188,7 @@ class HeldOutSplit:
             self.by,
             stopped_by=result.stopped_by,
             calibration=_calibration(odds, self.held_out, group),
+            only_random=self.only_random,
         )
 
 
@@ -176,10 +198,20 @@ def _over_people(comparisons: Comparisons, fitted: Comparisons, plan: FitPlan, s
     wrong, odds = np.zeros(len(comparisons), dtype=bool), np.zeros(len(comparisons))
     for held_out, result in held_out_fits(fitted, with_fixed_loss(plan, fitted), Folds("people", n_folds)):
         wrong[held_out], odds[held_out] = _predicted(comparisons.take(held_out), result)
+    random = _random_among_others(comparisons)
+    if random is not None:
+        comparisons, wrong, odds = comparisons.take(random), wrong[random], odds[random]
     group = comparisons.groups("people")
     n_effective = clustered_number(wrong, group, comparisons.weights) / OVERLAP  # people share training answers
-    calibration = _calibration(odds, comparisons, group)
-    return HeldOutError._measured(comparisons, wrong, n_effective, "people", n_fits=n_folds, calibration=calibration)
+    return HeldOutError._measured(
+        comparisons,
+        wrong,
+        n_effective,
+        "people",
+        n_fits=n_folds,
+        calibration=_calibration(odds, comparisons, group),
+        only_random=random is not None,
+    )
 
 
 def _calibration(odds: Array, held_out: Comparisons, group: NDArray[Any]) -> Calibration | None:
@@ -192,6 +224,31 @@ def _calibration(odds: Array, held_out: Comparisons, group: NDArray[Any]) -> Cal
 def _predicted(held_out: Comparisons, result: Result) -> tuple[NDArray[np.bool_], Array]:
     """Return which held-out comparisons a map gets wrong, and the log odds of all of them."""
     return ~(margins(held_out, result.embedding) > 0), log_odds(held_out, result.embedding, result.loss)
+
+
+def _random_among_others(comparisons: Comparisons) -> NDArray[np.bool_] | None:
+    """Return a mask of the random questions; None if that is unknown, or if all or none of them are random."""
+    random = comparisons.random
+    return None if random is None or random.all() or not random.any() else random
+
+
+def _random_parts(
+    comparisons: Comparisons, share: float, seed: int, *, by: str, random: NDArray[np.bool_]
+) -> tuple[Comparisons, Comparisons]:
+    """Split off ``share`` of the comparisons, in groups with a random question; the second part has only these.
+
+    The first part has no answer of a group that was split off, such as other answers about the same objects.
+    """
+    group = comparisons.groups(by)
+    sizes = np.bincount(group)
+    with_random = np.flatnonzero(np.bincount(group, random))
+    if len(with_random) < 2:
+        raise ValueError("all random questions are in one group and stay together, so one part would have none")
+    number = min(share * len(comparisons), MOST_OF_RANDOM * sizes[with_random].sum())
+    is_drawn = np.zeros(len(sizes), dtype=bool)
+    is_drawn[with_random[draw_groups(sizes[with_random], max(round(number), 1), np.random.default_rng(seed))]] = True
+    drawn = is_drawn[group]
+    return comparisons.take(~drawn), comparisons.take(drawn & random)
 
 
 def _parts(comparisons: Comparisons, share: float, seed: int, *, by: str) -> tuple[Comparisons, Comparisons]:

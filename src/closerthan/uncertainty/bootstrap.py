@@ -1,4 +1,4 @@
-"""The bootstrap: resampled answers, by one of three schemes.
+"""The bootstrap: resampled answers, by one of two schemes.
 
 "bayesian"
     Each unit (person, block or answer) gets a random weight from the exponential distribution (Rubin 1981). No unit is
@@ -6,9 +6,6 @@
 "multinomial"
     Units are drawn with replacement, as many as there are (Efron 1979). Fits without weights are faster, and objects
     with many answers do not lose all of them.
-"poisson"
-    Each unit counts a Poisson(1) number of times, independently of the others, which approximates the multinomial
-    scheme. Units with count 0 keep a negligible weight. The questions of a running study are chosen by such replicates.
 
 References
 ----------
@@ -22,11 +19,10 @@ from closerthan.comparisons import Comparisons
 
 __all__ = ["SCHEMES", "bootstrap", "bootstrap_scheme"]
 
-SCHEMES = ("bayesian", "multinomial", "poisson")
+SCHEMES = ("bayesian", "multinomial")
 # Answers per coordinate above which answers are drawn with replacement: fits then take three quarters of the time. Maps
 # spread 3 % more than with exponential weights; with only 15 answers per coordinate, they would spread 20 % more.
 MANY = 50
-NEGLIGIBLE = 1e-9  # weight of a unit that is not drawn
 
 
 def bootstrap_scheme(by: str, n_units: int, n_coordinates: int) -> str:
@@ -71,8 +67,5 @@ def bootstrap(
         return answers.take(np.repeat(np.arange(len(answers)), counts if unit is None else counts[unit]))
     if scheme not in SCHEMES:
         raise ValueError(f"scheme is {scheme!r}; it can be {', '.join(SCHEMES)}")
-    if scheme == "bayesian":
-        weights = rng.exponential(size=n_units)
-    else:
-        weights = np.maximum(rng.poisson(1.0, size=n_units), NEGLIGIBLE)
+    weights = rng.exponential(size=n_units)
     return answers.weighted(weights if unit is None else weights[unit])

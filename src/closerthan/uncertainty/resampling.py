@@ -33,7 +33,7 @@ from closerthan.uncertainty.bootstrap import bootstrap, bootstrap_scheme
 from closerthan.uncertainty.committee import Committee, spread
 from closerthan.uncertainty.refitter import Fitter, JobResults, Refitter
 
-__all__ = ["Resampled", "probability_on_map", "replicate_refitter", "resample", "resampling_unit"]
+__all__ = ["Resampled", "probability_on_map", "replicate_refitter", "resample", "resampled", "resampling_unit"]
 
 FEWEST_PEOPLE = 5  # with fewer people, blocks or answers are resampled by default
 FEWEST_MAPS = 2  # smallest number of maps that can be compared
@@ -109,7 +109,7 @@ def resample(
     settings = refitter.settings
 
     def redrawn(rng: np.random.Generator) -> Comparisons:
-        return _resampled(answers, by, rng, result.embedding.size)
+        return resampled(answers, by, rng, result.embedding.size)
 
     with compile_notice(progress), refitter.device.objective(redrawn(rng), result.loss) as objective:
         if isinstance(settings.solver, Solver):
@@ -166,7 +166,7 @@ def replicate_refitter(answers: Comparisons, plan: FitPlan, result: Result) -> R
     return dataclasses.replace(refitter, settings=refitter.settings.replicate(max(epochs, 1)))
 
 
-def _resampled(answers: Comparisons, by: str, rng: np.random.Generator, n_coordinates: int) -> Comparisons:
+def resampled(answers: Comparisons, by: str, rng: np.random.Generator, n_coordinates: int) -> Comparisons:
     """Resample answers by the scheme that suits their number."""
     scheme = bootstrap_scheme(by, answers.n_answers, n_coordinates)
     return bootstrap(answers, rng, by=by, scheme=scheme)
@@ -264,12 +264,12 @@ def _study_jobs(
         x = fit_map(study, rng, starts=starts).embedding
 
         def replicate(rng: np.random.Generator, fit_map: Fitter) -> Array:
-            return fit_map(_resampled(study, by, rng, x.size), rng, x).embedding
+            return fit_map(resampled(study, by, rng, x.size), rng, x).embedding
 
         jobs: list[Callable[[Fitter], Array]] = []
         for place in range(n_maps):
             jobs.append(functools.partial(replicate, _twin(rng, place)))
-            _resampled(study, by, rng, x.size)  # to the generator of the next replicate
+            resampled(study, by, rng, x.size)  # to the generator of the next replicate
         return jobs
 
     return [functools.partial(one, rng) for rng in rngs]

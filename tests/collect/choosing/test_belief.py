@@ -1,38 +1,55 @@
 """Maps fitted to the answers so far, and their replicates."""
 
 import numpy as np
+import pytest
 from studies import ANSWERS
-from typer.testing import CliRunner
 
 import closerthan as ct
-from closerthan.cli import app
 from closerthan.collect.choosing import belief
-from closerthan.losses import LOSSES
+from closerthan.metrics import procrustes
 
 
-def test_a_huge_map_is_shrunk_before_it_is_finished():
-    """Nothing would move it: the slopes of tste vanish there."""
-    loss = LOSSES["tste"]().in_dims(2)
-    expected = belief.fitted_map(ANSWERS, 2, loss, np.random.default_rng(0))
-    huge = 1e9 * ct.embed(ANSWERS, loss=loss, seed=0).embedding
-    x = belief.fitted_map(ANSWERS, 2, loss, np.random.default_rng(0), [huge])
-    assert x.std() <= belief.LARGEST * (1 + 1e-9)  # it is divided by a rounded number
-    assert ct.triplet_error(ANSWERS, x) <= ct.triplet_error(ANSWERS, expected) + 0.05
+def test_replicates_lie_around_the_map():
+    result, *_ = belief.fit_maps(ANSWERS, 2, np.random.default_rng(0))
+    replicates = belief.fit_belief(ANSWERS, [result], np.random.default_rng(0))
+    assert replicates.maps.shape == (belief.N_MAPS, *result.embedding.shape)
+    assert replicates.loss == result.loss
+    distances = [procrustes(one, result.embedding).distance for one in replicates.maps]
+    assert 0 < np.median(distances) < 0.3
 
 
-def test_a_folded_map_unfolds_and_so_do_its_replicates():
+def test_the_same_seed_gives_the_same_map_and_belief():
+    results = [belief.fit_maps(ANSWERS, 2, np.random.default_rng(1)) for _ in range(2)]
+    assert np.array_equal(results[0][0].embedding, results[1][0].embedding)
+    maps = [belief.fit_belief(ANSWERS, one, np.random.default_rng(2)).maps for one in results]
+    assert np.array_equal(*maps)
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_a_line_is_not_folded(seed):
     """On a line, objects would have to pass through each other."""
     line = np.linspace(-1, 1, 40)[:, np.newaxis]
-    answers, folded = ct.datasets.simulated(line, 400, seed=0), 1000 * np.abs(line - 0.3)
-    assert ct.triplet_error(answers, folded) > 0.2
-    loss = LOSSES["tste"]().in_dims(1)
-    x = belief.fitted_map(answers, 1, loss, np.random.default_rng(0), [folded])
-    assert ct.triplet_error(answers, x) < 0.05
-    replicates = belief.fit_belief(answers, folded, loss, np.random.default_rng(0)).maps
-    assert np.median([ct.triplet_error(answers, replicate) for replicate in replicates]) < 0.1
+    answers = ct.datasets.simulated(line, 400, seed=0)
+    result = belief.fit_maps(answers, 1, np.random.default_rng(seed))[0]
+    assert ct.triplet_error(answers, result.embedding) < 0.05
 
 
-def closerthan(*words, code=0):
-    result = CliRunner().invoke(app, [str(word) for word in words])
-    assert result.exit_code == code, result.output
-    return result.output
+def test_the_best_map_comes_first_and_starts_differ():
+    """Where starts end in different local minima, questions are asked about the difference."""
+    line = np.linspace(-1, 1, 40)[:, np.newaxis]
+    answers = ct.datasets.simulated(line, 200, noise="ste", seed=0)
+    maps = belief.fit_maps(answers, 1, np.random.default_rng(0))
+    objectives = [result.best_record.objective for result in maps]
+    assert objectives == sorted(objectives)
+    assert objectives[0] < objectives[-1]
+    replicates = belief.fit_belief(answers, maps, np.random.default_rng(0)).maps
+    alike, other = (procrustes(replicates[place], maps[place].embedding).distance for place in (0, -1))
+    assert max(alike, other) < procrustes(maps[-1].embedding, maps[0].embedding).distance
+
+
+def test_a_map_does_not_grow_without_bound():
+    """Answers without errors do not determine the size of a map."""
+    line = np.linspace(-1, 1, 10)[:, np.newaxis]
+    answers = ct.datasets.simulated(line, 800, seed=0)
+    result = belief.fit_maps(answers, 1, np.random.default_rng(0))[0]
+    assert result.embedding.std() < 1000

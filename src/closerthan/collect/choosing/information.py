@@ -20,7 +20,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from closerthan.arrays import Array
 from closerthan.checks import ParameterError, checked, number, whole
-from closerthan.collect.choosing.belief import FEWEST, LOSS, Belief, fit_belief, fitted_map
+from closerthan.collect.choosing.belief import FEWEST, LOSS, Belief, fit_belief, fit_maps
 from closerthan.collect.choosing.newcomers import others_of, possible_maps
 from closerthan.comparisons import Comparisons
 from closerthan.losses import Loss, loss_named
@@ -131,10 +131,10 @@ def choose_questions(
     elif comparisons is not None and new is not None:
         others, numbers = others_of(comparisons, new)
         if others.n_answers >= FEWEST * len(numbers) * n_dims:
-            embedding = fitted_map(others, n_dims, map_loss, rng)
+            embedding = fit_maps(others, n_dims, rng, map_loss)[0].embedding
             belief = Belief(possible_maps(comparisons, new, embedding, map_loss, rng), map_loss)
     elif comparisons is not None and n_answers >= FEWEST * n_objects * n_dims:
-        belief = fit_belief(comparisons, fitted_map(comparisons, n_dims, map_loss, rng), map_loss, rng)
+        belief = fit_belief(comparisons, fit_maps(comparisons, n_dims, rng, map_loss), rng)
     return choose(questions, comparisons, count, rng, excluded, belief, random_fraction).rows
 
 

@@ -15,7 +15,7 @@ from typing import TypedDict
 import numpy as np
 
 from closerthan.arrays import Array
-from closerthan.collect.choosing.belief import LOSS, Belief, fit_belief, fitted_map
+from closerthan.collect.choosing.belief import Belief, fit_belief, fit_maps
 from closerthan.collect.choosing.information import Chosen, Questions, choose
 from closerthan.collect.choosing.judging import Accuracy, accuracies, assessed_people, ellipses, enough, plane
 from closerthan.collect.choosing.quality import Assessment, passed_checks
@@ -23,7 +23,6 @@ from closerthan.collect.store.answers import comparisons_of
 from closerthan.collect.store.database import FILE, Store
 from closerthan.collect.study.description import Study, read_study
 from closerthan.comparisons import Comparisons
-from closerthan.losses import loss_named
 from closerthan.operating_system import lower_priority
 
 __all__ = ["refit"]
@@ -44,13 +43,11 @@ def refit(study: Study, store: Store) -> int | None:
         before = store.latest_judgement()
         seed = 1 + (store.value("SELECT max(version) FROM maps") or 0)
         n_objects = store.value("SELECT count(*) FROM objects")
-        last = store.value("SELECT places FROM maps ORDER BY version DESC LIMIT 1")
     belief = embedding = None
-    loss, rng = loss_named(LOSS).in_dims(study.dimensions), np.random.default_rng(seed)
+    rng = np.random.default_rng(seed)
     if answers is not None and len(answers) >= answers.n_objects:
-        starts = [None, *_same_shape(last, (n_objects, study.dimensions))]
-        embedding = fitted_map(answers, study.dimensions, loss, np.random.default_rng(0), starts)
-        belief = fit_belief(answers, embedding, loss, rng)
+        maps = fit_maps(answers, study.dimensions, np.random.default_rng(0))
+        embedding, belief = maps[0].embedding, fit_belief(answers, maps, rng)
     questions = Questions(study.kind, n_objects)
     waiting = questions.keys(np.array([row["content"].split(":") for row in pending]).astype(np.int64))
     chosen = choose(questions, answers, max(n_objects, LEAST_QUEUE), rng, waiting, belief)
@@ -61,12 +58,6 @@ def refit(study: Study, store: Store) -> int | None:
         with store.writing():
             store.change("UPDATE maps SET judgement = ? WHERE version = ?", json.dumps(judgement), version)
     return version
-
-
-def _same_shape(places: str | None, shape: tuple[int, int]) -> list[Array]:
-    """Return a list with the last map, or an empty list if its shape differs."""
-    last = np.array(json.loads(places or "[]"))
-    return [last] if last.shape == shape else []
 
 
 class Judgement(TypedDict, total=False):

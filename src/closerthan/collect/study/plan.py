@@ -8,12 +8,11 @@ from numpy.typing import NDArray
 
 from closerthan.arrays import Array
 from closerthan.checks import number
-from closerthan.collect.choosing.belief import FEWEST, LOSS, fit_belief, fitted_map
+from closerthan.collect.choosing.belief import FEWEST, fit_belief, fit_maps
 from closerthan.collect.choosing.information import Questions, choose
 from closerthan.collect.store.answers import triplets
 from closerthan.collect.study.description import Study
 from closerthan.comparisons import Comparisons
-from closerthan.losses import loss_named
 from closerthan.metrics import triplet_error
 
 __all__ = ["RUNS", "SimulatedPeople", "Step", "simulate", "simulate_runs"]
@@ -77,7 +76,7 @@ def simulate(study: Study, people: SimulatedPeople, most: int, rng: np.random.Ge
     """
     n_objects, kind = len(study.objects), study.kind
     points = rng.normal(size=(n_objects, study.dimensions))
-    questions, loss = Questions(kind, n_objects), loss_named(LOSS).in_dims(study.dimensions)
+    questions = Questions(kind, n_objects)
     exact = SimulatedPeople(0.0, 0.0)
     test_questions = questions.draw(rng.integers(n_objects, size=TEST), 1, rng)[:, 0]
     test = _comparisons(exact.answers(kind, points, test_questions, rng), n_objects)
@@ -87,7 +86,7 @@ def simulate(study: Study, people: SimulatedPeople, most: int, rng: np.random.Ge
     random_fraction = study.count_of("random") / each
     answers: list[list[tuple[int, int, int]]] = []
     excluded = np.zeros(0, np.int64)
-    comparisons, embedding, belief, n_people, total = None, None, None, 0, 1
+    comparisons, belief, n_people, total = None, None, 0, 1
     while n_people < most:
         total = min(max(total, round(total * GROWTH), n_people + 1), most)
         while len(answers) < total * each:
@@ -97,11 +96,9 @@ def simulate(study: Study, people: SimulatedPeople, most: int, rng: np.random.Ge
             answers += people.answers(kind, points, rows, rng)
             comparisons = _comparisons(answers, n_objects)
             if len(answers) >= FEWEST * n_objects * study.dimensions:
-                embedding = fitted_map(comparisons, study.dimensions, loss, rng, [embedding])
-                belief = fit_belief(comparisons, embedding, loss, rng)
+                belief = fit_belief(comparisons, fit_maps(comparisons, study.dimensions, rng), rng)
         assert comparisons is not None
-        starts = [None] if embedding is None else [None, embedding]
-        embedding, n_people = fitted_map(comparisons, study.dimensions, loss, rng, starts), total
+        embedding, n_people = fit_maps(comparisons, study.dimensions, rng)[0].embedding, total
         yield Step(n_people, len(answers), 1 - triplet_error(test, embedding))
 
 

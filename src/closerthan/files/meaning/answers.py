@@ -38,6 +38,7 @@ from closerthan.files.meaning.exports import Export
 from closerthan.files.meaning.folders import open_folder
 from closerthan.files.meaning.interpretation import Interpretation, Problem
 from closerthan.files.meaning.numbering import BadLabelError, Numbering, number_objects
+from closerthan.files.meaning.random_questions import WRITTEN_KIND, kind_columns, random_questions
 from closerthan.files.meaning.reading import Reading, ReadingOptions
 from closerthan.files.meaning.summary import Summary, describe_counts, repeated_and_contradictory
 from closerthan.files.meaning.times_and_sides import chosen_sides, response_times
@@ -175,7 +176,7 @@ def _open_export(path: Any, reading: Reading, arrow_from: int) -> Export:
     marking = reading.catch_column
     mentioned = [*(reading.where or {}), *(column for choice in reading.roles.values() for column in _several(choice))]
     mentioned += [marking, marking.partition("=")[0]] if isinstance(marking, str) else []
-    named_columns = {plain(column) for column in mentioned if isinstance(column, str)}
+    named_columns = {WRITTEN_KIND, *(plain(column) for column in mentioned if isinstance(column, str))}
 
     def is_column(name: str) -> bool:
         return is_usual_name(name) or plain(name) in named_columns
@@ -250,7 +251,16 @@ def _derive(selection: "_Selection", reading: Reading) -> _Derived:
     times = response_times(table, layout, "time" in reading.roles, notes)
     sides = chosen_sides(interpretation, explicit="side" in reading.roles)
     layout = layout.without(*(role for role, values in (("time", times), ("side", sides)) if values is None))
-    trials = Trials(times, sides, table.lines)
+    random = random_questions(table, selection.kinds)
+    if random is not None:
+        layout = Layout(layout.form, {**layout.columns, "random": (random.column,)})
+        n_random = int(random.rows.sum())
+        if n_random < table.n_rows:
+            notes.append(
+                f"{n_random:,} of {table.n_rows:,} questions are random ones ({table.title(random.column)}); errors on "
+                "held-out answers are measured on these"
+            )
+    trials = Trials(times, sides, table.lines, None if random is None else random.rows)
     make = Comparisons.from_triplets if rows.shape[1] == 3 else Comparisons.from_quadruplets
     comparisons = make(
         rows,
@@ -329,6 +339,7 @@ class _Selection(NamedTuple):
     left_out: Mapping[str, int]
     columns: Sequence[int]
     checks: Mapping[str, CheckCount]
+    kinds: Sequence[int]  # columns that may hold the kind of question
 
 
 class _Rows(NamedTuple):
@@ -348,8 +359,9 @@ def _select_rows(export: Export, reading: Reading) -> _Selection:
     explicit_mark = catch_column(table, reading.catch_column)
     answer_columns = {*layout.objects, *layout.labels}
     marks = catch_columns(table, answer_columns) if explicit_mark is None else [explicit_mark.position]
+    kinds = kind_columns(table, answer_columns)
     name_columns = [] if reading.identifies_objects else export.name_columns
-    others = [column for column in {*conditions, *marks, *name_columns} if column not in answer_columns]
+    others = [column for column in {*conditions, *marks, *kinds, *name_columns} if column not in answer_columns]
     table.read(layout.objects, [*layout.labels, *others], layout.columns.get("weight", ()))
     if not table.n_rows:
         raise ValueError(f"{table.path} is empty: it has no answer")
@@ -367,7 +379,7 @@ def _select_rows(export: Export, reading: Reading) -> _Selection:
         rows = _without_unmarked_checks(rows, *unmarked)
         interpretation = Interpretation(rows.table, layout, object_names)
     interpretation.notes += rows.notes
-    return _Selection(interpretation, rows.left_out, [*conditions, *name_columns, *rows.marks], rows.checks)
+    return _Selection(interpretation, rows.left_out, [*conditions, *name_columns, *rows.marks], rows.checks, kinds)
 
 
 def _matching(table: Table, conditions: Mapping[int, Conditions], other_screens: NDArray[np.bool_] | None) -> _Rows:

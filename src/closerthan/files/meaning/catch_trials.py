@@ -20,6 +20,7 @@ from closerthan.files.meaning.interpretation import Interpretation
 from closerthan.messages import value_error
 
 __all__ = [
+    "KIND_COLUMNS",
     "Catch",
     "CatchColumn",
     "CheckCount",
@@ -31,11 +32,11 @@ __all__ = [
     "unmarked_checks",
 ]
 
-# Columns with the kind of trial; one of the words below in a cell marks a catch trial.
-_KINDS = (
+KIND_COLUMNS = (
     "kind", "trial", "trial_type", "trial_kind", "type", "question_type", "question_kind", "item_type", "sample_alg",
     "samplealg", "trial_category",
 )  # fmt: skip
+"""Names of columns with the kind of trial; one of the words below in a cell marks a catch trial."""
 _CATCH_WORDS = frozenset({
     "check", "checks", "catch", "catch_trial", "catch_trials", "catchtrial", "catchtrials", "attention",
     "attention_check", "attention_checks", "attentioncheck", "attention_trial", "sanity", "sanity_check", "vigilance",
@@ -79,7 +80,7 @@ def catch_column(table: Table, column: str | int | None) -> CatchColumn | None:
 
 def catch_columns(table: Table, used: Collection[int]) -> list[int]:
     """Return the columns whose names suggest that they mark catch trials."""
-    usual = {*_KINDS, *_FLAGS, *_VAGUE_FLAGS}
+    usual = {*KIND_COLUMNS, *_FLAGS, *_VAGUE_FLAGS}
     return [place for place, name in enumerate(table.names) if name and place not in used and plain(name) in usual]
 
 

@@ -18,6 +18,7 @@ from closerthan.files.formats.parquet import METADATA_KEY
 from closerthan.files.formats.readers import suffix_of
 from closerthan.files.formats.tables import MISSING, ObjectInfo
 from closerthan.files.formats.text import quoted
+from closerthan.files.meaning.random_questions import WRITTEN_KIND
 from closerthan.files.meaning.times_and_sides import WRITTEN_TIME
 from closerthan.saving import whole_file
 
@@ -31,9 +32,9 @@ def write_comparisons(comparisons: Comparisons, path: str | os.PathLike[str]) ->
 
     .csv, .tsv and .jsonl (each also with .gz) have one line per comparison: the names of the objects (or their numbers
     from 0), the weight if there are weights, answer_id if an answer gave several comparisons, and participant,
-    split_block, response_time_s and near_side if they are available. .parquet, .npz and .mat also hold the list of all
-    objects, so reading them returns exactly the same comparisons; in .mat files objects are numbered from 1. .npy and
-    .txt hold only numbers from 0.
+    split_block, response_time_s, near_side and question_kind if they are available. .parquet, .npz and .mat also hold
+    the list of all objects, so reading them returns exactly the same comparisons; in .mat files objects are numbered
+    from 1. .npy and .txt hold only numbers from 0.
 
     Examples
     --------
@@ -88,6 +89,7 @@ def _delimited(delimiter: str) -> Callable[[Comparisons, BinaryIO], None]:
 
 def _row_columns(comparisons: Comparisons) -> dict[str, NDArray[Any]]:
     """Return the columns other than objects: numbers, or codes of people and sides."""
+    random = comparisons.random
     columns = {
         "weight": comparisons.weights,
         "answer_id": comparisons.answers,
@@ -95,6 +97,7 @@ def _row_columns(comparisons: Comparisons) -> dict[str, NDArray[Any]]:
         "split_block": comparisons.blocks,
         WRITTEN_TIME: comparisons.times,
         "near_side": comparisons.sides,
+        WRITTEN_KIND: None if random is None or not random.any() else random.astype(np.int8),
     }
     return {title: values for title, values in columns.items() if values is not None}
 
@@ -103,6 +106,8 @@ def _words(comparisons: Comparisons, title: str) -> list[str] | None:
     """Return the texts that the codes in a column refer to; None for a column of numbers."""
     if title == "participant":
         return list(comparisons.person_names or ())
+    if title == WRITTEN_KIND:
+        return ["other", "random"]
     return [*SIDES, ""] if title == "near_side" else None  # -1, the code of an unknown side, selects the last element
 
 
@@ -163,6 +168,7 @@ def _require_numbers_only(comparisons: Comparisons, suffix: str) -> None:
         "blocks": comparisons.blocks,
         "response times": comparisons.times,
         "sides": comparisons.sides,
+        "kinds of questions": comparisons.random,
     }
     lost = " and ".join(name for name, value in others.items() if value is not None)
     if lost:
