@@ -262,17 +262,18 @@ def _study_jobs(
         rows = np.where(is_reversed[:, np.newaxis], reversed_rows(answers.rows), answers.rows)
         study = answers.replace(rows=frozen(np.ascontiguousarray(rows)))
         x = fit_map(study, rng, starts=starts).embedding
-
-        def replicate(rng: np.random.Generator, fit_map: Fitter) -> Array:
-            return fit_map(resampled(study, by, rng, x.size), rng, x).embedding
-
         jobs: list[Callable[[Fitter], Array]] = []
         for place in range(n_maps):
-            jobs.append(functools.partial(replicate, _twin(rng, place)))
+            jobs.append(functools.partial(_study_replicate, study, by, x, _twin(rng, place)))
             resampled(study, by, rng, x.size)  # to the generator of the next replicate
         return jobs
 
     return [functools.partial(one, rng) for rng in rngs]
+
+
+def _study_replicate(study: Comparisons, by: str, x: Array, rng: np.random.Generator, fit_map: Fitter) -> Array:
+    """Return a replicate of a simulated study, whose map is ``x``; a job that can be sent to another process."""
+    return fit_map(resampled(study, by, rng, x.size), rng, x).embedding
 
 
 def _twin(rng: np.random.Generator, n_skipped: int) -> np.random.Generator:
