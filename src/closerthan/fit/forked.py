@@ -30,21 +30,21 @@ from closerthan.operating_system import can_fork
 
 __all__ = ["processes_for", "run_forked"]
 
-FEWEST_CORES = 4  # with fewer cores, threads are about as fast
-WORTH_FORKING = 500_000  # comparisons of all jobs together from which processes are faster than threads
+FEWEST_PROCESSES = 4  # fewer are about as fast as threads
+WORTH_FORKING = 20_000  # comparisons to fit from which another process saves more time than forking it takes
 
 
 def processes_for(n_jobs: int, n_comparisons: int, n_cores: int) -> int:
-    """Return the number of processes for jobs that fit so many comparisons each; 0 if threads are the better choice.
+    """Return the number of processes for jobs that fit so many comparisons each; 0 if there should be none.
 
     Examples
     --------
-    >>> processes_for(2, 1_000, 16), processes_for(200, 20_000, 2)
+    >>> processes_for(2, 20_000, 16), processes_for(200, 20_000, 2)
     (0, 0)
     """
-    is_worthwhile = n_cores >= FEWEST_CORES and n_jobs > 1 and n_jobs * n_comparisons >= WORTH_FORKING
+    n_processes = min(n_cores, n_jobs, n_jobs * n_comparisons // WORTH_FORKING)
     is_safe = can_fork() and threading.current_thread() is threading.main_thread()
-    return min(n_cores, n_jobs) if is_worthwhile and is_safe else 0
+    return n_processes if is_safe and n_processes >= FEWEST_PROCESSES else 0
 
 
 def run_forked(
@@ -87,6 +87,8 @@ def run_forked(
         with _ctrl_c_blocked():
             for child in children:
                 child.kill()
+            for child in children:  # so that none remains as a zombie
+                child.reap()
     return results, interrupted
 
 
@@ -131,10 +133,12 @@ class _Child:
         return number, result
 
     def kill(self) -> None:
-        """End the process, and wait for it, so that it does not remain as a zombie."""
         self.pipe.close()
-        with contextlib.suppress(ChildProcessError, ProcessLookupError):  # a program may ignore SIGCHLD
+        with contextlib.suppress(ProcessLookupError):  # a program may ignore SIGCHLD
             os.kill(self.pid, signal.SIGKILL)
+
+    def reap(self) -> None:
+        with contextlib.suppress(ChildProcessError):
             os.waitpid(self.pid, 0)
 
 

@@ -154,11 +154,22 @@ class Refitter:
         assert isinstance(self.settings.loss, Loss)
         return self.settings.loss
 
-    def run(self, jobs: Sequence[Callable[[Fitter], Any]], tick: Callable[[], None] = lambda: None) -> JobResults:
+    def run(
+        self,
+        jobs: Sequence[Callable[[Fitter], Any]],
+        tick: Callable[[], None] = lambda: None,
+        *,
+        n_processes: int | None = None,
+    ) -> JobResults:
         """Run jobs, each of which fits one or more maps, and call ``tick`` after each.
+
+        They run in ``n_processes`` forked processes, or in threads if it is 0; by default, the faster way is chosen.
+        The results are the same, but those of processes must be picklable, and what else a job changes is lost.
 
         Ctrl-C and the time limit stop all of them: fits that are running are discarded, and no other job begins.
         """
+        if n_processes is None:
+            n_processes = processes_for(len(jobs), self.n_comparisons, self.n_cores)
         with CtrlC() as ctrl_c:
             run = Run(self.device, ctrl_c=ctrl_c, deadline=self.budget.deadline)
             timed_out = CancelFlag()
@@ -195,7 +206,6 @@ class Refitter:
                 return result
 
             cancelled = CancelFlag(ctrl_c.pressed)
-            n_processes = processes_for(len(jobs), self.n_comparisons, self.n_cores)
             if n_processes:
                 here = [functools.partial(one, job) for job in jobs]
                 results, interrupted = run_forked(here, n_processes, cancelled, completed)

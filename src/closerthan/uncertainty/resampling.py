@@ -134,7 +134,7 @@ def resample(
         raise JobResults(outcome.results[:n_maps], outcome.stopped_by).error("replicates")
     committee, stopped_by = None, outcome.stopped_by
     if fold_maps and not stopped_by:
-        scored = refitter.run(folds.scores(fold_maps))
+        scored = refitter.run(folds.scores(fold_maps), n_processes=0)  # no fits, so quick
         stopped_by = scored.stopped_by
         if not stopped_by:
             committees, *columns = zip(*scored.results, strict=True)
