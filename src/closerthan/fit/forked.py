@@ -18,13 +18,13 @@ import signal
 import threading
 import traceback
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
 from typing import Any, NoReturn
 
 from closerthan.arrays import one_blas_thread
-from closerthan.fit.ctrl_c import CancelFlag
+from closerthan.fit.ctrl_c import CancelFlag, CtrlC
 from closerthan.messages import Message
 from closerthan.operating_system import can_fork
 
@@ -66,30 +66,28 @@ def run_forked(
     results: list[Any] = [None] * len(jobs)
     waiting, n_left = iter(range(len(jobs))), len(jobs)
     children: list[_Child] = []
-    interrupted = False
-    try:
-        with one_blas_thread(), selectors.DefaultSelector() as selector:
-            for number in range(min(n_processes, len(jobs))):
-                with _ctrl_c_blocked():
+    # Ctrl-C only sets a flag, so that no process is forgotten. It is answered at once, so a second one need not raise.
+    with CtrlC(CancelFlag(cancelled), insistent=False) as ctrl_c:
+        try:
+            with one_blas_thread(), selectors.DefaultSelector() as selector:
+                for number in range(min(n_processes, len(jobs))):
                     children.append(_Child.fork(jobs, children))
-                selector.register(children[number].pipe, selectors.EVENT_READ, children[number])
-                children[number].begin(next(waiting))
-            while n_left and not cancelled.is_set():
-                for key, _ in selector.select(timeout=0.1):  # short, since Ctrl-C may only set the flag
-                    number, results[number] = key.data.end()
-                    n_left -= 1
-                    completed(results[number])
-                    key.data.begin(next(waiting, None))
-        interrupted = n_left > 0
-    except KeyboardInterrupt:
-        interrupted = True
-    finally:
-        with _ctrl_c_blocked():
+                    selector.register(children[number].pipe, selectors.EVENT_READ, children[number])
+                    children[number].begin(next(waiting))
+                while n_left and not ctrl_c.pressed.is_set():
+                    for key, _ in selector.select(timeout=0.1):
+                        number, results[number] = key.data.end()
+                        n_left -= 1
+                        completed(results[number])
+                        key.data.begin(next(waiting, None))
+        except KeyboardInterrupt:  # raised by the program's own handler
+            ctrl_c.pressed.set()
+        finally:
             for child in children:
                 child.kill()
             for child in children:  # so that none remains as a zombie
                 child.reap()
-    return results, interrupted
+    return results, ctrl_c.pressed.is_set()
 
 
 @dataclass(frozen=True)
@@ -123,18 +121,23 @@ class _Child:
         try:
             reply = self.pipe.recv_bytes()
         except (EOFError, OSError):
-            ended = os.waitid(os.P_PID, self.pid, os.WEXITED | os.WNOWAIT)
-            reason = f" by signal {ended.si_status}" if ended is not None and ended.si_code == os.CLD_KILLED else ""
-            problem = f"a process that fits maps was ended{reason}, perhaps because memory is exhausted"
+            problem = f"a process that fits maps ended {self._how()}, perhaps because memory is exhausted"
             raise RuntimeError(Message(problem, "pass {n_threads} to fit in one process", n_threads=1)) from None
         number, result, error = pickle.loads(reply)
         if error is not None:
             raise error
         return number, result
 
+    def _how(self) -> str:
+        with contextlib.suppress(ChildProcessError):
+            ended = os.waitid(os.P_PID, self.pid, os.WEXITED | os.WNOWAIT)  # leaves it to reap()
+            if ended is not None and ended.si_code == os.CLD_KILLED:
+                return f"by signal {ended.si_status}"
+        return "unexpectedly"
+
     def kill(self) -> None:
         self.pipe.close()
-        with contextlib.suppress(ProcessLookupError):  # a program may ignore SIGCHLD
+        with contextlib.suppress(ProcessLookupError):  # a program that ignores SIGCHLD leaves nothing to kill or reap
             os.kill(self.pid, signal.SIGKILL)
 
     def reap(self) -> None:
@@ -143,8 +146,9 @@ class _Child:
 
 
 def _serve(jobs: Sequence[Callable[[], Any]], pipe: Connection, others: Sequence[Connection]) -> NoReturn:
-    """Run jobs in a child until it is killed or its parent has ended; Ctrl-C remains blocked."""
+    """Run jobs in a child until it is killed or its parent has ended."""
     try:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C in a terminal reaches children too; the parent ends them
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
         for other in others:
             other.close()
@@ -167,12 +171,3 @@ def _pickled_error(number: int, error: BaseException) -> bytes:
     except Exception:
         reply = pickle.dumps((number, None, RuntimeError(f"{type(error).__name__}: {error}")))
     return reply
-
-
-@contextlib.contextmanager
-def _ctrl_c_blocked() -> Iterator[None]:
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)

@@ -12,7 +12,7 @@ from closerthan.arrays import Array
 from closerthan.checks import ParameterError
 from closerthan.comparisons import Comparisons
 from closerthan.fit.ctrl_c import CancelFlag, CtrlC
-from closerthan.fit.fixed_loss import Inputs, Run, fit
+from closerthan.fit.fixed_loss import Inputs, Run, fit, penalized
 from closerthan.fit.forked import processes_for, run_forked
 from closerthan.fit.parallel import run_together, threads_for
 from closerthan.fit.plan import FitPlan
@@ -23,10 +23,12 @@ from closerthan.objective.devices import device_named
 from closerthan.objective.protocol import Device
 from closerthan.result import Result
 from closerthan.settings import ENDED, Budget, Settings, TimeOverError
+from closerthan.solvers import Solver
 
 __all__ = ["Fitter", "JobResults", "Refitter", "StoppedEarly", "plan_refits"]
 
 LARGEST_SEED = 2**31
+TYPICAL = 2**15  # comparisons that need the same kernels as any larger number of them
 
 
 class Fitter(Protocol):
@@ -146,7 +148,17 @@ class Refitter:
         one_thread = device.one_thread()
         n_cores = device.threads if isinstance(one_thread, CPU) and _is_picklable(settings) else 1
         n_threads = threads_for(len(answers), device.threads)
-        return cls(settings, one_thread, n_threads, len(answers), n_cores, plan.budget, seed)
+        refitter = cls(settings, one_thread, n_threads, len(answers), n_cores, plan.budget, seed)
+        if n_cores > 1:
+            refitter.prepare(answers.take(slice(TYPICAL)))
+        return refitter
+
+    def prepare(self, answers: Comparisons) -> None:
+        """Compile the kernels for such answers, so that forked processes need not compile them again."""
+        loss = penalized(self.loss, self.settings, answers, self.device.processes)
+        with self.device.objective(answers, loss) as objective:
+            if isinstance(self.settings.solver, Solver):
+                objective.prepare(self.settings.solver.needs, self.settings.n_dims)
 
     @property
     def loss(self) -> Loss:

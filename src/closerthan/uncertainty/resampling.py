@@ -28,7 +28,6 @@ from closerthan.fit.plan import FitPlan
 from closerthan.fit.progress import compile_notice, trials_bar
 from closerthan.metrics import log_odds
 from closerthan.result import Result
-from closerthan.solvers import Solver
 from closerthan.uncertainty.bootstrap import bootstrap, bootstrap_scheme
 from closerthan.uncertainty.committee import Committee, spread
 from closerthan.uncertainty.refitter import Fitter, JobResults, Refitter
@@ -106,14 +105,12 @@ def resample(
 ) -> Resampled:
     """Fit replicates to resampled answers, a committee to folds of the answers, and replicates of simulated studies."""
     whole("n_replicates", n_maps)
-    settings = refitter.settings
 
     def redrawn(rng: np.random.Generator) -> Comparisons:
         return resampled(answers, by, rng, result.embedding.size)
 
-    with compile_notice(progress), refitter.device.objective(redrawn(rng), result.loss) as objective:
-        if isinstance(settings.solver, Solver):
-            objective.prepare(settings.solver.needs, settings.n_dims)
+    with compile_notice(progress):
+        refitter.prepare(redrawn(rng))
     fold_rng, *rngs = rng.spawn(n_maps + 1)
     study_rngs = rng.spawn(STUDIES)
     sample = _some(answers, MOST_FOR_SPREAD, fold_rng)
