@@ -31,11 +31,11 @@ from closerthan.operating_system import can_fork
 __all__ = ["processes_for", "run_forked"]
 
 FEWEST_PROCESSES = 4  # fewer are about as fast as threads
-WORTH_FORKING = 20_000  # comparisons to fit from which another process saves more time than forking it takes
+WORTH_FORKING = 20_000  # comparisons per process: fitting them takes about as long as forking (15 ms)
 
 
 def processes_for(n_jobs: int, n_comparisons: int, n_cores: int) -> int:
-    """Return the number of processes for jobs that fit so many comparisons each; 0 if there should be none.
+    """Return the number of processes for jobs that fit ``n_comparisons`` each; 0 if there should be none.
 
     Examples
     --------
