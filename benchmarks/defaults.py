@@ -454,7 +454,7 @@ def main() -> None:
         "- The processor: rows of 8 single-precision numbers (a vector); 16 comparisons at a time (their losses fill vectors), but at most a quarter of the number of objects, because the same objects would otherwise move repeatedly; rows prefetched 8 comparisons ahead; "
         "orders copied 1,024 at a time (8 KB); 16 neighbours read in succession (three cache lines); 64 runs visited in turn; at most 2^14 runs (drawing their order takes a tenth of a pass); a map added to the "
         "average at most once in an eighth of its number of coordinates (a tenth of a pass) and at least once in 2^17 comparisons (an order of 1 MB); parts of at least 2^14 comparisons per thread (0.2 ms) "
-        "and at most 16 of them; 1 ms of spinning before a thread sleeps; and parallel fits from 16,000 comparisons on (shorter ones would wait for Python).",
+        "and at most 16 of them; 1 ms of spinning before a thread sleeps; and parallel fits from 16,000 comparisons on (shorter ones would wait for Python), on Linux in one forked process per 20,000 comparisons to fit (forking takes about as long, 15 ms).",
         "",
     ]  # fmt: skip
     arguments.out.parent.mkdir(parents=True, exist_ok=True)

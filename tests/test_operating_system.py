@@ -11,6 +11,7 @@ import pytest
 from closerthan import operating_system
 from closerthan.operating_system import (
     allow_restart,
+    can_fork,
     lower_priority,
     make_private,
     n_cores,
@@ -155,3 +156,9 @@ def test_cores_are_those_of_the_computer_where_a_process_cannot_be_bound_to_some
     assert n_cores(SimpleNamespace(cpu_count=lambda: 6)) == 6
     assert n_cores(SimpleNamespace(cpu_count=lambda: None)) == 1
     assert n_cores(SimpleNamespace(sched_getaffinity=lambda _: {0, 3}, cpu_count=lambda: 6)) == 2
+
+
+def test_only_linux_processes_with_threads_are_forked():
+    assert can_fork(os, "linux") == hasattr(os, "fork")
+    assert not can_fork(os, "darwin")
+    assert not can_fork(WINDOWS, "win32")

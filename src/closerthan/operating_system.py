@@ -8,6 +8,7 @@ import contextlib
 import errno
 import os
 import platform
+import sys
 import threading
 from types import ModuleType
 from typing import Any
@@ -19,6 +20,7 @@ except ImportError:  # Windows
 
 __all__ = [
     "allow_restart",
+    "can_fork",
     "has_pause",
     "lower_priority",
     "make_private",
@@ -135,6 +137,17 @@ def n_cores(system: Any = os) -> int:
     if hasattr(system, "sched_getaffinity"):
         return len(system.sched_getaffinity(0))
     return system.cpu_count() or 1
+
+
+def can_fork(system: Any = os, name: str = sys.platform) -> bool:
+    """Return whether a process with threads can be forked: not on Windows, and not safely on macOS.
+
+    Examples
+    --------
+    >>> can_fork(name="darwin")
+    False
+    """
+    return name == "linux" and hasattr(system, "fork")
 
 
 def has_pause(machine: str | None = None) -> bool:

@@ -95,9 +95,9 @@ def test_one_thread_takes_the_steps_of_an_ordinary_walk(data, rng):
     assert (walk.age, walk.n_maps, walk.step) == (expected.age, expected.n_maps, expected.step)
 
 
-@pytest.mark.parametrize(("n_objects", "n_walkers"), [(20, 1), (63, 1), (100, 3), (1_000, 16)])
+@pytest.mark.parametrize(("n_objects", "n_walkers"), [(20, 1), (255, 1), (256, 2), (1_000, 7), (2_100, 16)])
 def test_few_objects_are_moved_by_few_threads(n_objects, n_walkers, rng):
-    answers = ct.datasets.synthetic(n_objects, 2, 4_000, 1, seed=0).train
+    answers = ct.datasets.synthetic(n_objects, 2, 20 * n_objects, 1, seed=0).train
     with CPUObjective(answers, LOSSES["ste"](), n_threads=16, least_part=100) as objective:
         assert objective.lock_free_walk(np.zeros((n_objects, 2)), SCHEDULE, 400).n_walkers == n_walkers
 

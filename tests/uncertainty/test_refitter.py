@@ -1,5 +1,6 @@
 """Refitter: many fits, ended together by Ctrl-C or a time limit, with what is done by then."""
 
+import functools
 import itertools
 import signal
 import time
@@ -11,6 +12,7 @@ from typer.testing import CliRunner
 import closerthan as ct
 from closerthan.cli import app
 from closerthan.fit.plan import FitPlan
+from closerthan.operating_system import can_fork
 from closerthan.report.findings import Findings, FindingsRequest
 from closerthan.uncertainty import refitter
 
@@ -129,6 +131,88 @@ def test_fewer_replicates_than_ellipses_need_are_left_out_after_ctrl_c(after):
 def test_early_stopping_by_other_answers_is_refused():
     with pytest.raises(ValueError, match="validation must be a fraction here"):
         ct.learning_curve(STUDY, validation=STUDY, **QUICK)
+
+
+# ---- forked processes ------------------------------------------------------------------------------------------------
+
+forks = pytest.mark.skipif(not can_fork(), reason="processes are forked on Linux only")
+
+
+def refitter_of(**options):
+    plan = refitter.plan_refits(STUDY, 2, None, None, {**QUICK, "n_threads": 4, **options})
+    return refitter.Refitter.of(STUDY, plan)
+
+
+def one_map(number, fit_map):
+    return fit_map(STUDY, np.random.default_rng(number))
+
+
+def until_stopped(fit_map):
+    while True:
+        one_map(0, fit_map)
+
+
+ONES = [functools.partial(one_map, number) for number in range(6)]
+
+
+@forks
+def test_processes_and_threads_give_the_same_results():
+    ticks = []
+    threaded = refitter_of().run(ONES, n_processes=0)
+    forked = refitter_of().run(ONES, lambda: ticks.append(1), n_processes=4)
+    assert threaded.stopped_by == forked.stopped_by == ""
+    assert len(ticks) == len(ONES)
+    for one, other in zip(threaded.results, forked.results, strict=True):
+        assert np.array_equal(one.embedding, other.embedding)
+        assert (one.loss, one.settings, one.stopped_by) == (other.loss, other.settings, other.stopped_by)
+
+
+@forks
+def test_replicates_have_the_same_bits_in_processes():
+    import resource  # not on Windows
+
+    answers = ct.datasets.simulated(POINTS, 4_000, noise="ste", seed=0)
+    before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_minflt
+    one, several = (ct.replicate(answers, n_replicates=20, n_threads=number, **QUICK) for number in (1, 4))
+    assert resource.getrusage(resource.RUSAGE_CHILDREN).ru_minflt > before  # there were processes
+    assert np.array_equal(one.maps, several.maps)
+    assert np.array_equal(one.simulated, several.simulated)
+    assert np.array_equal(one.committee.maps, several.committee.maps)
+    assert one.calibration == several.calibration
+
+
+@forks
+def test_the_time_limit_ends_processes():
+    outcome = refitter_of(time_limit=1.0).run([ONES[0], until_stopped, until_stopped], n_processes=2)
+    assert outcome.stopped_by == "time_limit"
+    assert outcome.progress("fits") == "1 of 3 fits"
+    assert outcome.results[0] is not None
+
+
+@forks
+def test_ctrl_c_ends_processes_and_keeps_the_maps_so_far():
+    outcome = refitter_of().run(
+        [ONES[0], until_stopped, until_stopped], lambda: signal.raise_signal(signal.SIGINT), n_processes=3
+    )
+    assert outcome.stopped_by == "interrupted"
+    assert outcome.progress("fits") == "1 of 3 fits"
+    assert outcome.results[0] is not None
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+@forks
+def test_an_error_in_a_process_is_raised_here():
+    few = STUDY.take(slice(0))
+    with pytest.raises(ValueError, match="there are no comparisons to fit"):
+        refitter_of().run([lambda fit_map: fit_map(few, np.random.default_rng(0)), ONES[0]], n_processes=2)
+
+
+def test_a_loss_that_cannot_be_pickled_is_fitted_in_threads():
+    class Local(ct.losses.STE):
+        pass
+
+    assert refitter_of(loss=Local()).n_cores == 1
+    assert refitter_of().n_cores == 4
 
 
 # ---- commands --------------------------------------------------------------------------------------------------------

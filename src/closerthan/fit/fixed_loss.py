@@ -62,7 +62,7 @@ def fit(inputs: Inputs, settings: Settings, run: Run) -> Result:
     """Fit a map with the fixed loss of the settings."""
     solver, answers = _solver(settings), inputs.answers
     train, held_out = _held_out(inputs, settings, run.device.processes)
-    loss = _penalized(_loss(settings), settings, train, run.device.processes)
+    loss = penalized(_loss(settings), settings, train, run.device.processes)
     rngs = inputs.rng.spawn(settings.random_starts)
     shape = answers.n_objects, settings.n_dims
     starts = [START_SCALE * rng.standard_normal(shape) for rng in rngs]
@@ -207,7 +207,7 @@ def _loss(settings: Settings) -> Loss:
     return settings.loss
 
 
-def _penalized(loss: Loss, settings: Settings, answers: Comparisons, processes: Processes) -> Loss:
+def penalized(loss: Loss, settings: Settings, answers: Comparisons, processes: Processes) -> Loss:
     """Return the loss with the penalty of the settings.
 
     The objective is a mean over comparisons. A Gaussian prior on the position of each object, of fixed strength, is

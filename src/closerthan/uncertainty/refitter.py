@@ -2,6 +2,7 @@
 
 import dataclasses
 import functools
+import pickle
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol, Self
 
@@ -11,19 +12,23 @@ from closerthan.arrays import Array
 from closerthan.checks import ParameterError
 from closerthan.comparisons import Comparisons
 from closerthan.fit.ctrl_c import CancelFlag, CtrlC
-from closerthan.fit.fixed_loss import Inputs, Run, fit
+from closerthan.fit.fixed_loss import Inputs, Run, fit, penalized
+from closerthan.fit.forked import processes_for, run_forked
 from closerthan.fit.parallel import run_together, threads_for
 from closerthan.fit.plan import FitPlan
 from closerthan.losses import Loss
 from closerthan.messages import Message
+from closerthan.objective.cpu.objective import CPU
 from closerthan.objective.devices import device_named
 from closerthan.objective.protocol import Device
 from closerthan.result import Result
 from closerthan.settings import ENDED, Budget, Settings, TimeOverError
+from closerthan.solvers import Solver
 
 __all__ = ["Fitter", "JobResults", "Refitter", "StoppedEarly", "plan_refits"]
 
 LARGEST_SEED = 2**31
+TYPICAL = 2**15  # comparisons that need the same kernels as any larger number of them
 
 
 class Fitter(Protocol):
@@ -104,7 +109,11 @@ class Refitter:
     device
         Device of each fit, which uses one thread.
     n_threads
-        Number of fits that run at the same time.
+        Number of fits that run at the same time in threads.
+    n_comparisons
+        Number of comparisons of a typical fit.
+    n_cores
+        Number of fits that run at the same time in forked processes, if these are faster.
     budget
         The time that all fits share.
     seed
@@ -114,6 +123,8 @@ class Refitter:
     settings: Settings
     device: Device
     n_threads: int
+    n_comparisons: int
+    n_cores: int
     budget: Budget
     seed: int
 
@@ -134,7 +145,20 @@ class Refitter:
             settings = settings.replace(loss=result.loss, penalty=result.penalty)
             if result.candidates:  # the kernels of losses that raced are compiled already
                 device = device.for_all_losses()
-        return cls(settings, device.one_thread(), threads_for(len(answers), device.threads), plan.budget, seed)
+        one_thread = device.one_thread()
+        n_cores = device.threads if isinstance(one_thread, CPU) and _is_picklable(settings) else 1
+        n_threads = threads_for(len(answers), device.threads)
+        refitter = cls(settings, one_thread, n_threads, len(answers), n_cores, plan.budget, seed)
+        if n_cores > 1:
+            refitter.prepare(answers.take(slice(TYPICAL)))
+        return refitter
+
+    def prepare(self, answers: Comparisons) -> None:
+        """Compile the kernels for such answers, so that forked processes need not compile them again."""
+        loss = penalized(self.loss, self.settings, answers, self.device.processes)
+        with self.device.objective(answers, loss) as objective:
+            if isinstance(self.settings.solver, Solver):
+                objective.prepare(self.settings.solver.needs, self.settings.n_dims)
 
     @property
     def loss(self) -> Loss:
@@ -142,11 +166,22 @@ class Refitter:
         assert isinstance(self.settings.loss, Loss)
         return self.settings.loss
 
-    def run(self, jobs: Sequence[Callable[[Fitter], Any]], tick: Callable[[], None] = lambda: None) -> JobResults:
+    def run(
+        self,
+        jobs: Sequence[Callable[[Fitter], Any]],
+        tick: Callable[[], None] = lambda: None,
+        *,
+        n_processes: int | None = None,
+    ) -> JobResults:
         """Run jobs, each of which fits one or more maps, and call ``tick`` after each.
+
+        They run in ``n_processes`` forked processes, or in threads if it is 0; by default, the faster way is chosen.
+        The results are the same, but those of processes must be picklable, and what else a job changes is lost.
 
         Ctrl-C and the time limit stop all of them: fits that are running are discarded, and no other job begins.
         """
+        if n_processes is None:
+            n_processes = processes_for(len(jobs), self.n_comparisons, self.n_cores)
         with CtrlC() as ctrl_c:
             run = Run(self.device, ctrl_c=ctrl_c, deadline=self.budget.deadline)
             timed_out = CancelFlag()
@@ -164,21 +199,31 @@ class Refitter:
                 return result
 
             def one(job: Callable[[Fitter], Any]) -> Any:
-                if self.budget.is_over:
-                    timed_out.set()
-                if timed_out.is_set() or ctrl_c.pressed.is_set():
+                if self.budget.is_over or timed_out.is_set() or ctrl_c.pressed.is_set():
                     return None
                 try:
-                    result = job(fit_map)
+                    return job(fit_map)
                 except StoppedEarly:
-                    timed_out.set()
                     return None
-                tick()
+
+            def completed(result: Any) -> None:
+                if result is None:
+                    timed_out.set()
+                else:
+                    tick()
+
+            def in_thread(job: Callable[[Fitter], Any]) -> Any:
+                result = one(job)
+                completed(result)
                 return result
 
-            results, interrupted = run_together(
-                [functools.partial(one, job) for job in jobs], self.n_threads, CancelFlag(ctrl_c.pressed)
-            )
+            cancelled = CancelFlag(ctrl_c.pressed)
+            if n_processes:
+                here = [functools.partial(one, job) for job in jobs]
+                results, interrupted = run_forked(here, n_processes, cancelled, completed)
+            else:
+                here = [functools.partial(in_thread, job) for job in jobs]
+                results, interrupted = run_together(here, self.n_threads, cancelled)
         return JobResults(results, "interrupted" if interrupted else "time_limit" if timed_out.is_set() else "")
 
     def fit_each(
@@ -201,6 +246,15 @@ class Refitter:
         if outcome.stopped_by:
             raise outcome.error("fits")
         return outcome.results
+
+
+def _is_picklable(settings: Settings) -> bool:
+    """Return False for the settings of fits whose results cannot be pickled, such as a loss defined in a function."""
+    try:
+        pickle.dumps(settings)
+    except (AttributeError, TypeError, pickle.PicklingError):
+        return False
+    return True
 
 
 class StoppedEarly(Exception):  # noqa: N818 - not an error

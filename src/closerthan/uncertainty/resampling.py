@@ -28,7 +28,6 @@ from closerthan.fit.plan import FitPlan
 from closerthan.fit.progress import compile_notice, trials_bar
 from closerthan.metrics import log_odds
 from closerthan.result import Result
-from closerthan.solvers import Solver
 from closerthan.uncertainty.bootstrap import bootstrap, bootstrap_scheme
 from closerthan.uncertainty.committee import Committee, spread
 from closerthan.uncertainty.refitter import Fitter, JobResults, Refitter
@@ -106,14 +105,12 @@ def resample(
 ) -> Resampled:
     """Fit replicates to resampled answers, a committee to folds of the answers, and replicates of simulated studies."""
     whole("n_replicates", n_maps)
-    settings = refitter.settings
 
     def redrawn(rng: np.random.Generator) -> Comparisons:
         return resampled(answers, by, rng, result.embedding.size)
 
-    with compile_notice(progress), refitter.device.objective(redrawn(rng), result.loss) as objective:
-        if isinstance(settings.solver, Solver):
-            objective.prepare(settings.solver.needs, settings.n_dims)
+    with compile_notice(progress):
+        refitter.prepare(redrawn(rng))
     fold_rng, *rngs = rng.spawn(n_maps + 1)
     study_rngs = rng.spawn(STUDIES)
     sample = _some(answers, MOST_FOR_SPREAD, fold_rng)
@@ -134,7 +131,7 @@ def resample(
         raise JobResults(outcome.results[:n_maps], outcome.stopped_by).error("replicates")
     committee, stopped_by = None, outcome.stopped_by
     if fold_maps and not stopped_by:
-        scored = refitter.run(folds.scores(fold_maps))
+        scored = refitter.run(folds.scores(fold_maps), n_processes=0)  # no fits, so quick
         stopped_by = scored.stopped_by
         if not stopped_by:
             committees, *columns = zip(*scored.results, strict=True)
@@ -262,17 +259,18 @@ def _study_jobs(
         rows = np.where(is_reversed[:, np.newaxis], reversed_rows(answers.rows), answers.rows)
         study = answers.replace(rows=frozen(np.ascontiguousarray(rows)))
         x = fit_map(study, rng, starts=starts).embedding
-
-        def replicate(rng: np.random.Generator, fit_map: Fitter) -> Array:
-            return fit_map(resampled(study, by, rng, x.size), rng, x).embedding
-
         jobs: list[Callable[[Fitter], Array]] = []
         for place in range(n_maps):
-            jobs.append(functools.partial(replicate, _twin(rng, place)))
+            jobs.append(functools.partial(_study_replicate, study, by, x, _twin(rng, place)))
             resampled(study, by, rng, x.size)  # to the generator of the next replicate
         return jobs
 
     return [functools.partial(one, rng) for rng in rngs]
+
+
+def _study_replicate(study: Comparisons, by: str, x: Array, rng: np.random.Generator, fit_map: Fitter) -> Array:
+    """Return a replicate of a simulated study, whose map is ``x``; a job that can be sent to another process."""
+    return fit_map(resampled(study, by, rng, x.size), rng, x).embedding
 
 
 def _twin(rng: np.random.Generator, n_skipped: int) -> np.random.Generator:

@@ -52,7 +52,7 @@ _Part = tuple[Triplets | Quadruplets, Array | None]  # some comparisons and thei
 
 LEAST_PART = 2**14  # comparisons; with fewer, handing work to another thread costs more than it gains
 MOST_PARTS = 16  # also the largest number of threads, so that sums do not depend on how many there are
-OBJECTS_PER_WALKER = 2 * BLOCK  # with fewer objects for each thread of a lock-free walk, conflicts are frequent
+OBJECTS_PER_WALKER = 8 * BLOCK  # with fewer objects for each thread of a lock-free walk, conflicts are frequent
 _ONE_SCALE = np.ones(1)
 
 _PREPARED: set[Any] = set()  # kinds of kernels that have been compiled; asking numba again would take 0.1 ms
