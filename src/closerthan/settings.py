@@ -195,7 +195,7 @@ class Settings:
         kind=int,
         least=1,
         sklearn_name="n_init",
-        help="Number of random starts; the best is kept. By default 1, or 4 with --loss auto.",
+        help="Number of random starts; the best is kept. By default 1, or 2 to 16 with --loss auto.",
     )
     validation: float | Literal["given"] | None = _setting(
         None,

@@ -229,7 +229,7 @@ class TestRefused:
             embed(problem.train, seed=None, checkpoint=tmp_path / "state")
 
     def test_resuming_from_nowhere(self, problem):
-        with pytest.raises(ValueError, match="pass checkpoint=FILE"):
+        with pytest.raises(ValueError, match="there is no checkpoint to resume from"):
             embed(problem.train, resume=True)
 
 

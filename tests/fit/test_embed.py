@@ -95,7 +95,7 @@ class TestStopping:
         with monkeypatch.context() as patched:
             readings = itertools.count()
             patched.setattr("closerthan.fit.monitor.time.perf_counter", lambda: float(next(readings)))
-            cut = embed(answers, **asked, time_limit=31.0, checkpoint=tmp_path / "state")
+            cut = embed(answers, **asked, time_limit=14.0, checkpoint=tmp_path / "state")
         assert cut.stopped_by == "time_limit"
         assert 1 < len(cut.history) < 5
         on = embed(answers, **asked, checkpoint=tmp_path / "state", resume=True)

@@ -97,8 +97,8 @@ def embed(
     progress
         Whether to show a progress bar; text is shown as the name of the fit.
     n_starts
-        Number of random starts, which run in parallel; the best is kept. None means one, or four with ``loss="auto"``
-        and polyak (only the most promising one is then run to its end).
+        Number of random starts, which run in parallel; the best is kept. None means one, or 2 to 16 with
+        ``loss="auto"`` and polyak (only the most promising one is then run to its end).
     n_threads
         Number of threads. None means one per core.
     device

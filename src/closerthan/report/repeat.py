@@ -58,7 +58,7 @@ def python_code(
     result = ct.embed(
         comparisons,
         n_dims=3,
-        loss=ct.losses.SOE(margin=2.0),
+        loss="soe-2",
         solver="batch",
         seed=7,
         epochs=50,
