@@ -1,4 +1,4 @@
-"""Array types and small functions of arrays that many modules use."""
+"""Array types and small array functions that many modules use."""
 
 import contextlib
 import threading
@@ -40,7 +40,7 @@ def inner(a: Array | Singles, b: Array | Singles) -> float:
 
 
 class _BlasLimit:
-    """The limit on the number of BLAS threads, which is one for the whole process: the last user removes it."""
+    """The limit on the number of BLAS threads. The whole process shares it, and its last user removes it."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -67,7 +67,7 @@ _BLAS_LIMIT = _BlasLimit()
 
 @contextlib.contextmanager
 def one_blas_thread() -> Iterator[None]:
-    """Limit BLAS to one thread, also in the other threads of this process.
+    """Limit BLAS to one thread, in all threads of this process.
 
     SciPy's L-BFGS-B calls BLAS for short vectors. More threads then mostly wait for each other, and on busy cores they
     make it several times slower.

@@ -24,15 +24,15 @@ POWER_SPREAD = 0.5  # prior standard deviation of log(power)
 LAPSE_PRIOR = 5.0  # b of the Beta(1, b) prior of the lapse rate, whose mode is 0: lapses need evidence
 LEAST_LAPSE, MOST_LAPSE = 1e-4, 0.9  # bounds that keep the log odds of the lapse rate finite
 FIRST_LAPSES = (0.02, 0.2, 0.5)  # starting values of the fit: a low power without lapses can be a local optimum
-MOST_FROM_ALL_STARTS = 100_000  # scores; of more, a sample chooses the start, from which the fit to all is short
-WORTH_THREADS = 4_000  # scores from which the fits from all starting values run at the same time
+MOST_FROM_ALL_STARTS = 100_000  # scores; with more, only the start that is best on a sample is fitted to all
+WORTH_THREADS = 4_000  # number of scores from which the fits from all starting values run in parallel
 FEWEST_TO_DOUBT = 30  # independent answers in a tenth, set by judgement; fewer are inconclusive
 CLEARLY_OFF = 0.05  # difference of predicted and observed frequency that matters in practice, set by judgement
 CONFIDENCE = 0.99  # level of each of the five intervals; all five then hold with 95 % (Bonferroni)
 
 
 class Tenth(NamedTuple):
-    """Predictions whose probability lies in one tenth.
+    """Predictions whose probability lies in one interval of width 0.1.
 
     Attributes
     ----------
@@ -63,7 +63,7 @@ class Calibration:
     """The probability of an answer as a function of a score, with a lapse rate that keeps it away from 0 and 1.
 
     The probability is ``lapse / 2 + (1 - lapse) / (1 + exp(-z))`` with ``z = slope * sign(score) * |score| ** power``.
-    Positive scores speak for the answer. Reversing a question reverses its score, and the two probabilities sum to 1:
+    Positive scores favour the answer. Reversing a question reverses its score, and the two probabilities sum to 1:
     logistic regression without an intercept (Platt 1999), with a power for its curvature and, as in psychometric
     functions (Wichmann and Hill 2001), a lapse rate: however clear a question is, some answers are given without
     attention to it.
@@ -141,14 +141,14 @@ class Calibration:
         spreads = np.array([SLOPE_SPREAD, POWER_SPREAD])
 
         def cost(parameters: Array, every: int = 1) -> tuple[float, Array]:
-            """Return minus the logarithm of the posterior density given every n-th score, and its gradient."""
+            """Return the negative log posterior density given every n-th score, and its gradient."""
             log_slope, log_power, lapse_odds = parameters
             sign, log_size, weight = signs[::every], log_sizes[::every], all_weights[::every]
             curve = sign * np.exp(log_slope + np.exp(log_power) * log_size)
             lapse = float(expit(lapse_odds)) if lapses else 0.0
             log_attentive = math.log1p(-lapse) - np.logaddexp(0.0, -curve)
             log_probability = np.logaddexp(math.log(lapse / 2) if lapse else -math.inf, log_attentive)
-            attentive = np.exp(log_attentive - log_probability)  # posterior probability that the answer was no lapse
+            attentive = np.exp(log_attentive - log_probability)  # posterior probability that the answer was not a lapse
             by_curve = -weight * attentive * expit(-curve) * curve
             by_lapse = weight * (lapse * attentive - (1 - lapse) * (1 - attentive))
             total = -np.sum(weight * log_probability) + 0.5 * np.sum((parameters[:2] / spreads) ** 2)

@@ -79,7 +79,7 @@ class ParameterError(ValueError):
         return "; ".join(part for part in (f"{notation(self.parameter)} {problem}", self.rule, way_out) if part)
 
     def renamed(self, names: Mapping[str, str]) -> "ParameterError":
-        """Return the same error with other names of parameters."""
+        """Return the same error with its parameters renamed."""
         parameter = names.get(self.parameter, self.parameter)
         way_out = filled_in(self.way_out, lambda name, _=None: f"{{{names.get(name, name)}}}", {})
         arguments = {names.get(name, name): value for name, value in self.arguments.items()}
@@ -87,7 +87,7 @@ class ParameterError(ValueError):
 
 
 def _text(value: object) -> str:
-    """Return a value as short text in one line: a number as it is printed, otherwise its representation."""
+    """Return a value as short text on one line: a number as it is printed, otherwise its representation."""
     if isinstance(value, Number) and not isinstance(value, bool):
         return str(value)
     short = reprlib.Repr()
@@ -96,7 +96,7 @@ def _text(value: object) -> str:
 
 
 def whole(name: str, number: Any, least: int = 1) -> int:
-    """Return the number as an int; raise an error if it is not whole, or less than ``least``.
+    """Return the number as an int; raise an error if it is not whole or is less than ``least``.
 
     Examples
     --------
@@ -268,7 +268,7 @@ class _ArgumentCheck:
         self._function = function
         self._positional: tuple[str, ...] = ()
         self._rules: dict[str, _Rule] | None = None
-        self._keywords: frozenset[str] | None = None  # all that exist, where a TypedDict lists some of them
+        self._keywords: frozenset[str] | None = None  # all accepted keywords, if a TypedDict lists some of them
 
     def __call__(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> None:
         rules = self._rules
@@ -428,7 +428,7 @@ def _is_array_like(value: Any) -> bool:
 
 _PATH = _Rule("a path", lambda value: isinstance(value, str | os.PathLike))
 _ARRAY = _Rule("an array", _is_array_like)
-# The name of a file is refused later, by an error that explains how to read it.
+# File names are rejected later, with an error that explains how to read the file.
 _ARRAY_OR_FILE = _Rule("an array", lambda value: _is_array_like(value) or _PATH.accepts(value))
 _PLAIN: dict[Any, _Rule] = {
     int: _Rule("a whole number", _is_whole),

@@ -389,7 +389,7 @@ def _other_names(names: tuple[str, ...], fitted: tuple[str, ...] | None) -> str:
         return f"the Comparisons have names like {names[0]!r}, but fit saw numbers; create them without names"
     unknown = [repr(name) for name in names if name not in set(fitted)]
     few = f" ({', '.join(unknown[:3])}{', ...' * (len(unknown) > 3)})" if unknown else ""
-    return f"the Comparisons have other names{few} than the objects of fit; create them with names=names_"
+    return f"the Comparisons and the data of fit have different names{few}; create them with names=names_"
 
 
 def _listed(rows: Sequence[Any]) -> NDArray[Any]:

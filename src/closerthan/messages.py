@@ -22,7 +22,7 @@ class Notation(Protocol):
 
 
 class Message(str):
-    """A problem and a way out, which whoever prints the message can write in terms of options.
+    """A problem and a way out, whose suggested arguments can also be written as command-line options.
 
     As a string, it shows arguments as in Python. It can be the message of an error or a warning, or a note.
 
@@ -61,7 +61,7 @@ class Message(str):
         return f"{self.problem}; {filled_in(self.way_out, notation, self.arguments)}"
 
     def with_problem(self, problem: str) -> "Message":
-        """Return a message with the same way out of another problem."""
+        """Return a message about another problem, with the same way out."""
         return Message(problem, self.way_out, **self.arguments)
 
 

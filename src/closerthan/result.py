@@ -104,7 +104,7 @@ class Result:
         Why the fit stopped: "epochs", "tolerance", "validation", "time_limit", "callback", "interrupted", "diverged",
         or "solver" if the solver itself ended.
     best_epoch
-        The epoch of the map (the last one, if the solver was configured to return another map than the best).
+        The epoch of the map (the last one, if the solver was configured to return a map other than the best).
     best_start, starts
         Number of the best start, and the outcome of each start (with ``loss="auto"``, the others ran for a few epochs
         only).
@@ -138,7 +138,7 @@ class Result:
 
     @property
     def best_record(self) -> Record:
-        """The record of the epoch that the map is from."""
+        """The record of the epoch from which the map was taken."""
         return self.history[self.best_epoch]
 
     def __repr__(self) -> str:
@@ -173,7 +173,7 @@ class Result:
 
     @property
     def runner_up(self) -> Candidate | None:
-        """With ``loss="auto"``, the best candidate with another loss than the winner's; otherwise None."""
+        """With ``loss="auto"``, the best candidate with a loss other than the winner's; otherwise None."""
         return next((one for one in self.candidates if one.loss != self.candidates[0].loss), None)
 
     @property
@@ -220,7 +220,7 @@ class Result:
         """Return the probability that a new answer agrees with each row, a triplet or a quadruplet.
 
         With a ``calibration``, probabilities are calibrated. Without one they are those of the loss: ste, tste and ckl
-        model probabilities, which are overconfident if answers are few; gnmds and soe have none.
+        model probabilities, which are overconfident if there are few answers; gnmds and soe have none.
 
         Examples
         --------
@@ -368,7 +368,7 @@ class Result:
         """Raise an error unless all parts are consistent."""
         shape, kind = self.embedding.shape, self.embedding.dtype
         if kind != np.float64 or len(shape) != 2 or not np.isfinite(self.embedding).all():
-            raise ValueError(f"its map, {kind} of shape {shape}, is not a map")
+            raise ValueError(f"its map has type {kind} and shape {shape}; expected a table of finite float64 numbers")
         if self.settings is not None and shape[1] != self.settings.n_dims:
             raise ValueError(f"its map has {shape[1]} dimensions, its settings have {self.settings.n_dims}")
         texts = (self.stopped_by, *(self.names or ()), *(start.stopped_by for start in self.starts))
@@ -377,7 +377,7 @@ class Result:
         if self.names is not None and len(self.names) != len(self.embedding):
             raise ValueError(f"it has {len(self.names)} names for {len(self.embedding)} objects")
         if self.best_epoch not in range(len(self.history)) or self.best_start not in range(max(len(self.starts), 1)):
-            raise ValueError(f"there is no epoch {self.best_epoch}, or no start {self.best_start}")
+            raise ValueError(f"its best epoch, {self.best_epoch}, or best start, {self.best_start}, does not exist")
         numbers = [number for start in self.starts for number in (*start[:3], start.distance)]
         numbers += [number for candidate in self.candidates for number in candidate[1:]]
         if not all(isinstance(number, int | float) for number in numbers):

@@ -171,16 +171,16 @@ class Settings:
         AUTO,
         "--loss",
         metavar="NAME",
-        help="gnmds, ckl, ste, tste (tste-4: with 4 degrees of freedom), soe, or auto: what predicts held-out answers "
-        "best.",
+        help="gnmds, ckl, ste, tste (tste-4: with 4 degrees of freedom), soe, or auto: the one that predicts held-out "
+        "answers best.",
     )
     penalty: float | str | None = _setting(
         None,
         "--penalty",
         metavar="NUMBER|auto",
         parse=_number_or_auto,
-        help="Strength of the penalty on squared distances, per object. By default chosen with the loss; 0 if that is "
-        "given.",
+        help="Strength of the penalty on squared distances, per object. By default chosen with the loss, or 0 if the "
+        "loss is given.",
     )
     solver: "str | Solver | UserDefined" = _setting(  # noqa: RUF009
         "polyak",
@@ -346,7 +346,7 @@ class Settings:
 
     @property
     def solver_name(self) -> str | None:
-        """Name of the solver on the command line; None for other parameters than the defaults and a user's class."""
+        """Name of the solver on the command line; None for a user's class or for non-default parameters."""
         from closerthan.solvers import SOLVERS
 
         return name_of(self.solver, SOLVERS)

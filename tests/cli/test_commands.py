@@ -653,7 +653,7 @@ class TestPlot:
             (["--size", "large"], "expected a width or a width and a height"),
             (["--size", "3x900"], "1 to 100 inches"),
             (["--axes", "1,4"], "the map has 3 dimensions"),
-            (["--axes", "one"], "expected two numbers from 1"),
+            (["--axes", "one"], "expected two numbers, counted from 1"),
             (["--colour", "kind"], "Pass --labels FILE too"),
             (["--out", "nowhere/map.pdf"], "there is no folder nowhere"),
         ],

@@ -317,5 +317,5 @@ def test_names_in_bytes_are_decoded(dtype):
 
 @pytest.mark.parametrize("path", ["answers.csv", Path("answers.csv")])
 def test_a_file_name_is_an_error_that_says_how_to_read_it(path):
-    with pytest.raises(ValueError, match=r"'answers.csv' is the name of a file .*ct.read_comparisons\('answers.csv'\)"):
+    with pytest.raises(ValueError, match=r"'answers.csv' is a file name, .*ct.read_comparisons\('answers.csv'\)"):
         embed(path)

@@ -75,7 +75,7 @@ def test_copies_and_pickles_are_the_same_and_read_only():
     [
         ({"times": [1, 2]}, "there are 2 times, but 4 comparisons; one per row is needed"),
         ({"times": [1, 2], "sides": [0]}, "there are 2 times and 1 sides; one of each per row"),
-        ({"times": [1, 2, -3, 4]}, "row 2: the time is -3; times are seconds, not negative"),
+        ({"times": [1, 2, -3, 4]}, "row 2: the time is -3; times are in seconds and not negative"),
         ({"times": [1, 2, np.inf, 4]}, "row 2: the time is inf"),
         ({"times": ["a", 2, 3, 4]}, "times are not all numbers; pass seconds"),
         ({"times": [[1, 2, 3, 4]]}, r"times have shape \(1, 4\)"),

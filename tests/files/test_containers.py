@@ -64,7 +64,7 @@ def test_one_of_several_tables_is_chosen_by_name(zipped):
     ("files", "problem"),
     [
         ({}, "contains no table; it holds nothing"),
-        ({"README.md": "x"}, r"it holds README\.md; expected one that ends in \.csv"),
+        ({"README.md": "x"}, r"it holds README\.md; expected a file that ends in \.csv"),
         ({"a.npz": b"PK"}, r"a\.npz cannot be read inside an archive; extract it first"),
         ({"a.csv": ""}, "is empty"),
     ],

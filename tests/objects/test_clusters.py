@@ -237,7 +237,7 @@ def test_pictures_stand_beside_their_leaves(blobs):
         (lambda answers, _: ct.cluster(answers, 0), "n_clusters is 0"),
         (
             lambda answers, _: ct.cluster(answers, 2, maps=[]),
-            "but the first argument is answers",
+            "but the first argument holds answers",
         ),
         (lambda answers, _: ct.cluster(answers, 2, method="ward"), "which needs a map"),
         (lambda _, result: ct.cluster(result, 2, method="comparisons"), "which is for answers"),

@@ -33,7 +33,7 @@ class FitJob:
     answers
         The answers.
     fitting
-        How to fit; its time limit is that of the whole job.
+        How to fit; its time limit applies to the whole job.
     origin
         Where the answers come from.
     recipe
@@ -53,7 +53,7 @@ class FitJob:
 
     @property
     def people_weights(self) -> "Array | None":
-        """Weights of the answers by the quality of their people; None if all count the same."""
+        """Weights of the answers by how careful each person is; None if all count the same."""
         people = None if self.request is None else self.request.assessment
         return people.weights if people is not None and people.is_weighted else None
 
@@ -63,7 +63,7 @@ class LossChoice:
     """The choice of loss and penalty for both fits of a job: the map, and the one that measures the held-out error.
 
     They are chosen once, on the answers that both fits see. The held-out answers influence neither the choice nor the
-    second fit, so that its error on them is that on new answers.
+    second fit, so that its error on them is the one to expect on new answers.
 
     Attributes
     ----------
@@ -181,7 +181,7 @@ def _findings(job: FitJob, result: "Result", answers: "Comparisons", budget: Bud
 
 
 def _grouped(result: "Result", n_groups: int | None, findings: "Findings | None") -> "Clustering":
-    """Find groups on the map and, if there are replicates, how stable they are; None finds their number."""
+    """Find groups on the map and, if there are replicates, how stable they are; if the number is None, choose it."""
     from closerthan.objects import cluster
 
     maps = None if findings is None or findings.replicates is None else findings.replicates.maps
@@ -232,7 +232,7 @@ def _checkpoint_of_choice(checkpoint: Path) -> Path:
 def _second_fit(
     job: FitJob, first: "Result", choice: LossChoice | None, fraction: float, budget: Budget, *, progress: bool
 ) -> "tuple[HeldOutError | None, Fact]":
-    """Measure the error of a fit without a fraction of the answers; return it and a fact that describes it."""
+    """Measure the error of a fit that omits a fraction of the answers; return it and a fact that describes it."""
     from closerthan.evaluate.facts import Fact
     from closerthan.evaluate.held_out import held_out_error
     from closerthan.fit.plan import FitPlan

@@ -170,7 +170,7 @@ class _ReadingOptions:
     header: Annotated[
         bool | None,
         _reading_option(
-            "--header/--no-header", help="The first line is a header, or not; by default detected.", show_default=False
+            "--header/--no-header", help="The first line is a header, or not; detected by default.", show_default=False
         ),
     ] = None
     delimiter: Annotated[str | None, _reading_option(metavar="TEXT", help="Separator of the columns.")] = None
@@ -178,7 +178,7 @@ class _ReadingOptions:
         None
     )
     variable: Annotated[
-        str | None, _reading_option(metavar="NAME", help="The array of a .npz or .mat, the table of a .zip.")
+        str | None, _reading_option(metavar="NAME", help="Array to read from a .npz or .mat, or table from a .zip.")
     ] = None
 
     def parsed(self) -> Reading:
@@ -252,19 +252,19 @@ class Fitting:
     validation_set: "Comparisons | None" = None
 
     def replace(self, **changes: Any) -> Self:
-        """Return the same with some settings changed."""
+        """Return a copy with some settings changed."""
         return replace(self, settings=self.settings.replace(**changes))
 
     def within(self, budget: Budget) -> Self:
-        """Return the same with the time that is left of a budget as time limit."""
+        """Return a copy whose time limit is the time that is left of a budget."""
         return replace(self, settings=self.settings.within(budget))
 
     def for_parts(self, budget: Budget) -> Self:
-        """Return the same for fits to subsets of the answers: no early stopping, within a budget."""
+        """Return a copy for fits to subsets of the answers: no early stopping, within a budget."""
         return replace(self, settings=self.settings.for_parts(budget), validation_file=None, validation_set=None)
 
     def with_validation_set(self, read: "Callable[[Path], Comparisons]") -> Self:
-        """Return the same with the answers for early stopping, if they are in a file."""
+        """Return a copy with the answers for early stopping, if they are in a file."""
         return self if self.validation_file is None else replace(self, validation_set=read(self.validation_file))
 
     def refuse_file(self) -> None:
@@ -351,7 +351,7 @@ def _parameter(name: str) -> str:
 
 
 def _fitting_parameters() -> Iterator[inspect.Parameter]:
-    """Yield the options of a fit, and one that does not change the map."""
+    """Yield the options of a fit, followed by ``--threads``, which does not change the map."""
     for field in fields(Settings):
         option = Settings.option(field.name)
         default = field.default
@@ -372,7 +372,7 @@ def _fitting_parameters() -> Iterator[inspect.Parameter]:
 
 @dataclass(frozen=True)
 class Judging:
-    """Measurements of ``closerthan fit`` beside the map."""
+    """What ``closerthan fit`` measures besides the map."""
 
     held_out: Annotated[
         float,
@@ -380,7 +380,7 @@ class Judging:
             metavar="FRACTION",
             min=0,
             max=0.5,
-            help="Measure the error on new answers by a second fit without this fraction of them; 0: none.",
+            help="Measure the error on new answers with a second fit that omits this fraction; 0: none.",
         ),
     ] = 0.1
     test: Annotated[
@@ -455,7 +455,7 @@ class Writing:
         typer.Option(metavar="FILE", help="A CSV file to colour by: names, and one or more columns of labels."),
     ] = None
     thumbnails: Annotated[
-        Path | None, _output_option(metavar="FOLDER", help="A folder with images that are named like the objects.")
+        Path | None, _output_option(metavar="FOLDER", help="A folder with images named after the objects.")
     ] = None
     report: Annotated[bool, _output_option("--report/--no-report", help="Write report.html, or not.")] = True
 

@@ -142,7 +142,7 @@ def map_file(path: Path) -> Path:
 
 
 def check_target(folder: Path, force: bool, parts: Collection[str] = tuple(WHAT)) -> None:
-    """Raise an error before the work starts if the folder cannot be written, or contains other files than ``parts``.
+    """Raise an error before the work starts if the folder cannot be written, or contains files other than ``parts``.
 
     Examples
     --------

@@ -25,7 +25,7 @@ class Recipe:
     command
         The command that repeats the fit.
     answers, early_stopping
-        Where Python code reads the answers, and those for early stopping, from.
+        Sources from which Python code reads the answers, and those for early stopping.
     commands
         Other commands about the same answers, by their names.
     python_after

@@ -98,7 +98,7 @@ def _facts(result: "Result", answers: "Comparisons", sizes: list[int]) -> "list[
         Fact(
             "Comparisons",
             f"{sum(sizes):,} {kind}",
-            f"processes: {len(sizes)}; the report judges objects by the first one's {sizes[0]:,}",
+            f"processes: {len(sizes)}; the report judges objects by the {sizes[0]:,} of the first process",
         ),
         Fact("Dimensions", f"{n_dims}"),
         Fact("Training error", percent(best.train_error), "on the answers that the map was fitted to"),

@@ -157,8 +157,8 @@ def order_by_name(data: Any) -> list[int] | None:
             if len(names) == len(roles):
                 return order
             raise ValueError(
-                f"the table has the columns {_quoted(names)}; read all of them by closerthan.read_comparisons(table), "
-                f"or pass only {', '.join(repr(names[place]) for place in order)}"
+                f"the table has the columns {_quoted(names)}; read all of them with "
+                f"closerthan.read_comparisons(table), or pass only {', '.join(repr(names[place]) for place in order)}"
             )
     raise ValueError(
         f"the table has the columns {_quoted(names)}, which are not understood; name them anchor, near, far "

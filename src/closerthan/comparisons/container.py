@@ -94,7 +94,7 @@ class Comparisons:
     trials: Trials | None = None
     blocks: NDArray[np.int32] | None = None
 
-    _questions: ClassVar[NDArray[Any] | None] = None  # the groups by answers of an instance, once they are known
+    _questions: ClassVar[NDArray[Any] | None] = None  # cache of groups("answers") of an instance
 
     @classmethod
     @checked
@@ -451,7 +451,7 @@ class Comparisons:
         return self._questions
 
     def _keep_questions(self, group: NDArray[Any] | None) -> None:
-        """Keep the groups by answers, which take long to compute and which many functions need."""
+        """Cache the groups by answers, which many functions need and which are slow to compute."""
         if group is not None:
             object.__setattr__(self, "_questions", frozen(group))
 

@@ -145,7 +145,7 @@ def _first_degenerate(rows: NDArray[np.int32], is_degenerate: Callable[[Any], An
 def most_objects(n_cells: int) -> int:
     """Return the largest plausible number of objects in a table of ``n_cells`` cells, if the user does not state it.
 
-    A number far larger is a name (of a product or a person), and a map with a place for every smaller number would fill
+    A far larger number is a name (of a product or a person), and a map with a place for every smaller number would fill
     the memory.
 
     Examples
@@ -161,9 +161,9 @@ def table_of(data: Any) -> NDArray[Any]:
     refuse_masked(data)
     if isinstance(data, str | os.PathLike):
         name = os.fspath(data)
-        raise ValueError(f"{name!r} is the name of a file and not comparisons; read it: ct.read_comparisons({name!r})")
+        raise ValueError(f"{name!r} is a file name, not comparisons; read the file: ct.read_comparisons({name!r})")
     if hasattr(data, "tocsr"):
-        raise TypeError("comparisons are a sparse matrix; sparse data is not supported, pass a dense (m, 3) array")
+        raise TypeError("comparisons are a sparse matrix; sparse data is not supported; pass a dense (m, 3) array")
     order = order_by_name(data)
     try:
         table = np.asarray(data)
@@ -339,7 +339,7 @@ def is_number(cell: Any) -> bool:
 
 
 def first_where(table: NDArray[Any], condition: Callable[[NDArray[Any]], Any]) -> tuple[int | None, NDArray[Any]]:
-    """Return the number of the first row for which ``condition`` holds, and its cells; (None, empty) without one."""
+    """Return the number and the cells of the first row for which ``condition`` holds, or (None, empty)."""
     for start in range(0, len(table), CHUNK):
         hits = condition(table[start : start + CHUNK])
         if hits.any():

@@ -17,7 +17,7 @@ from closerthan.comparisons.splitting import number_of_units
 
 __all__ = ["StoredComparisons"]
 
-MOST_SPLIT_OFF = 1_000_000  # comparisons held out of a large file: they measure an error to about 0.05 %
+MOST_SPLIT_OFF = 1_000_000  # comparisons held out from a large file; they measure an error to about 0.05 %
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
@@ -26,7 +26,7 @@ class StoredComparisons(Comparisons):
 
     They have the same methods as :class:`Comparisons`, whose constructors create this class if rows are in a large
     file. Rows are read in blocks. Splitting does not copy the larger part: it lists the rows to skip. Code that needs
-    an array with an entry for each row must check :attr:`cheap_to_enumerate` first, or draw a sample by
+    an array with an entry for each row must check :attr:`cheap_to_enumerate` first, or draw a sample with
     :meth:`in_memory`.
 
     The ``answers`` must be in a large file as well, in ascending order, since the rows of an answer are read together.
@@ -156,7 +156,7 @@ class StoredComparisons(Comparisons):
         """Yield blocks of all columns with the number of their first row; no answer is cut by the end of a block."""
         size = size or self.file.block_rows
         columns = {name: getattr(self, name) for name in COLUMNS if getattr(self, name) is not None}
-        rest: dict[str, Stored] = {}  # rows of an answer that may go on in the next block
+        rest: dict[str, Stored] = {}  # rows of an answer that may continue in the next block
         for blocks in zip(*(in_blocks(column, size) for column in columns.values()), strict=True):
             first, end = blocks[0][0], blocks[0][0] + len(blocks[0][1])
             block = {name: values for name, (_, values) in zip(columns, blocks, strict=True)}

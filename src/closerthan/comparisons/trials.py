@@ -107,7 +107,7 @@ def _times(values: Any) -> NDArray[np.float64]:
     bad = np.isinf(times) | (times < 0)
     if bad.any():
         row = int(np.argmax(bad))
-        raise ValueError(f"row {row}: the time is {times[row]:g}; times are seconds, not negative (NaN: unknown)")
+        raise ValueError(f"row {row}: the time is {times[row]:g}; times are in seconds and not negative (NaN: unknown)")
     return times
 
 

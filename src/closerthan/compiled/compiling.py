@@ -114,7 +114,7 @@ _LOSS_CLASSES: dict[str, type[losses.Loss]] = {}
 _LOSS_TYPES: weakref.WeakKeyDictionary[type[losses.Loss], LossType] = weakref.WeakKeyDictionary()
 _ARGUMENTS: dict[LossType, Any] = {}
 
-_UNCHANGING = ("math", "cmath", "builtins", "numpy", "numba")  # modules whose contents follow from their name
+_UNCHANGING = ("math", "cmath", "builtins", "numpy", "numba")  # modules that the name alone identifies
 
 
 def _digest(thing: Any, names: tuple[str, ...], visited: set[int]) -> bytes:
@@ -356,9 +356,9 @@ def _looped(loss: Any, arguments: str, line: str) -> Any:
 
 
 def _for_kernels(function: Any) -> Any:
-    """Return the same code with versions of exp and log that can be vectorised.
+    """Return a copy of a function that uses versions of exp and log that can be vectorised.
 
-    Plain functions of the same module that the code calls are compiled too, recursively.
+    Plain functions of the same module that it calls are compiled too, recursively.
     """
     return _translated(function, {}) if isinstance(function, python_types.FunctionType) else function
 

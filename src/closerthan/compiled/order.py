@@ -81,7 +81,7 @@ def fill_order(runs, length, neighbours, side_by_side, rest, first, order):
 
 @kernel
 def fill_order_by_weight(cumulative_weights, last, first_terms, seed, first, order):
-    """See :func:`fill_by_weight`; the points are numbers ``first`` and following of the random stream of a seed."""
+    """See :func:`fill_by_weight`; the points are the numbers of a seed's random stream from ``first`` on."""
     state, increment = generator(np.uint64(seed))
     state = advanced(state, increment, np.uint64(first))
     fill_by_weight(cumulative_weights, last, first_terms, state, increment, order)

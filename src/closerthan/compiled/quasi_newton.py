@@ -47,7 +47,7 @@ def direction(gradient, moves, changes, curvatures, n_pairs, weights, out):
 
 @kernel
 def remember(move, step, gradient, new_gradient, moves, changes, curvatures, n_pairs):
-    """Write a pair of differences to the ring buffers; return the number of pairs, which a useless one leaves as is."""
+    """Write a pair of differences to the ring buffers; return the number of pairs, unchanged if the pair is useless."""
     place = n_pairs % moves.shape[0]
     curvature, square = 0.0, 0.0
     for c in range(move.shape[0]):

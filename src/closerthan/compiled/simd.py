@@ -1,6 +1,6 @@
 """Vector arithmetic along the rows of maps.
 
-A row has one number per dimension of the map: few, and their number is unknown at compile time. If the compiler
+A row has one number per dimension of the map. It is short, and its length is unknown at compile time. If the compiler
 vectorises a loop over them, choosing between versions of the loop takes longer than the arithmetic. This module
 generates code that processes rows four numbers at a time, then two, then one; maps in single precision, whose rows
 are :func:`padded`, eight at a time. The arithmetic is written once, in plain Python that runs at compile time:

@@ -1,4 +1,4 @@
-"""ImageNet: which two of eight pictures are most similar to another? Answers about ImageNet's validation pictures."""
+"""ImageNet: which two of eight pictures are most similar to a ninth? Answers about ImageNet's validation pictures."""
 
 from typing import Literal
 
@@ -31,7 +31,7 @@ REMOTES = {
 
 @checked
 def imagenet(version: Literal["0.1", "0.2"] = "0.1") -> Comparisons:
-    """Load 25,273 answers: which two of eight pictures are most similar to another one, the most similar first.
+    """Load 25,273 answers: which two of eight pictures are most similar to a ninth, the most similar first.
 
     An answer yields 13 triplets: the first choice is nearer than the seven other pictures, the second is nearer than
     the six that were not chosen (Roads & Love 2021). Version 0.1 has a picture of each of ImageNet's 1,000 classes;
@@ -49,7 +49,7 @@ def imagenet(version: Literal["0.1", "0.2"] = "0.1") -> Comparisons:
 
 ABOUT = About(
     "imagenet",
-    "two of eight pictures most like another, ranked",
+    "two of eight pictures most like a ninth, ranked",
     "25,273",
     1_000,
     REMOTES["0.1"].licence,

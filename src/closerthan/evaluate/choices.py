@@ -35,12 +35,12 @@ Probability = Callable[[NDArray[np.int32]], Array]
 class PredictedChoice(NamedTuple):
     """The prediction for one question."""
 
-    row: int  # of its first comparison
+    row: int  # row of its first comparison
     objects: tuple[int, ...]  # the anchor first, where the question has one
-    chosen: tuple[int, ...]  # by the map; of a ranking, the nearest first
+    chosen: tuple[int, ...]  # the choice of the map; for a ranking, the nearest first
     as_written: bool  # True if the answer in the file is the same
     margin: float  # the smallest difference of two distances in the answer: positive if the map agrees with all of it
-    probability: float  # that the choice is right; NaN if unknown
+    probability: float  # probability that the choice is right; NaN if unknown
 
 
 class _Question(NamedTuple):

@@ -13,7 +13,7 @@ __all__ = ["connected_groups", "different_mentions", "least_error", "mentions"]
 
 
 def mentions(comparisons: Comparisons, n_objects: int | None = None) -> NDArray[np.int64]:
-    """Return the number of comparisons of each object; pass ``n_objects`` if there are more objects.
+    """Return the number of comparisons of each object; pass ``n_objects`` if some objects occur in none.
 
     Examples
     --------
@@ -68,7 +68,7 @@ def least_error(comparisons: Comparisons) -> float:
     """
     weights = np.ones(len(comparisons)) if comparisons.weights is None else comparisons.weights
     total_weight = comparisons.total_weight
-    if comparisons.answers is None:  # a question that was asked once is about objects that no other row is about
+    if comparisons.answers is None:  # only questions that were asked repeatedly need to be examined
         group = comparisons.groups("answers")
         repeated = np.flatnonzero((np.bincount(group) > 1)[group])
         if not len(repeated):

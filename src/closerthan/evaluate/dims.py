@@ -35,8 +35,8 @@ from closerthan.wording import counted, html_table, percent, percentage_points
 __all__ = ["DimsChoice", "choose_dims", "unit_of"]
 
 MOST = 10  # dimensions; a judgement call: hardly any study has enough answers for more
-REPEATS = 4  # of the cross-validation; a judgement call: the choice depends less on the folds, at four times the cost
-STARTS = 2  # of each fit: a bad local minimum with few dimensions would make more dimensions look better
+REPEATS = 4  # cross-validations; a judgement call: the choice depends less on the folds, at four times the cost
+STARTS = 2  # starts of each fit: a bad local minimum with few dimensions would make more dimensions look better
 AHEAD = 2  # number of further dimensions that each number is compared with
 DRAWN = 3  # the most dimensions that a figure can show
 TITLES = ("dims", "held-out error", "95 % interval", "training", "gain", "p", "")
@@ -183,7 +183,7 @@ def choose_dims(
     """Find the number of dimensions that the answers support.
 
     Numbers of dimensions are compared by repeated cross-validation on the same folds, with paired tests over the units
-    that are held out whole: people if they are identified, otherwise questions. Starting at 1, the number goes up as
+    that are held out: whole people if they are identified, otherwise questions. Starting at 1, the number goes up as
     long as one or two more dimensions predict held-out answers significantly better. The search ends two dimensions
     above the choice.
 
@@ -206,7 +206,7 @@ def choose_dims(
     Returns
     -------
     DimsChoice
-        Ctrl-C and a time limit end the search with the dimensions that are done, if there are any.
+        After Ctrl-C or a time limit, it contains the dimensions that are complete, if there are any.
 
     Examples
     --------

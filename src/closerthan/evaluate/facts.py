@@ -66,13 +66,13 @@ def facts(result: Result, comparisons: Comparisons, test: Comparisons | None) ->
 
 
 def check_about(result: Result, comparisons: Comparisons | None) -> None:
-    """Raise an error if comparisons have other names than the objects of a map, since errors would be meaningless."""
+    """Raise an error if comparisons and map name their objects differently, since errors would be meaningless."""
     if comparisons is None or result.names is None or comparisons.names in (None, result.names):
         return
     unknown = [repr(name) for name in comparisons.names or () if name not in set(result.names)]
     few = f" ({', '.join(unknown[:3])}{', ...' * (len(unknown) > 3)})" if unknown else ""
     raise ValueError(
-        f"the comparisons have other names{few} than the objects of the map; create them with names=result.names"
+        f"the comparisons and the map have different names{few}; create the comparisons with names=result.names"
     )
 
 
@@ -103,7 +103,7 @@ def _errors(result: Result, comparisons: Comparisons, test: Comparisons | None) 
     fraction = None if result.settings is None else result.settings.validation_fraction
     lines = []
     if fraction is not None and result.settings is not None:
-        # The fit held out some of these answers at random, so the error on all of them is neither of the two.
+        # The fit held out some of these answers, so the error on all of them is neither training nor held-out error.
         unit = unit_within(comparisons, result.settings.by)
         worth = effective_number(comparisons, result.embedding, by=unit)
         for name, error, part, note in (

@@ -19,8 +19,8 @@ from closerthan.wording import html_table
 
 __all__ = ["LossComparison", "compare_losses"]
 
-REPEATS = 2  # of the cross-validation; a judgement call: a table to look at needs fewer than a choice
-STARTS = 2  # of each fit, as with loss="auto"
+REPEATS = 2  # cross-validations; a judgement call: a table to look at needs fewer than a choice
+STARTS = 2  # starts of each fit, as with loss="auto"
 TITLES = ("loss", "held-out error", "95 % interval", "training", "behind", "p", "time")
 
 
@@ -122,7 +122,7 @@ def compare_losses(
     Returns
     -------
     LossComparison
-        Ctrl-C and a time limit end it with the losses that are done, if there are any.
+        After Ctrl-C or a time limit, it contains the losses that are complete, if there are any.
 
     Examples
     --------

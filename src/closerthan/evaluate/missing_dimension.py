@@ -30,12 +30,12 @@ from closerthan.metrics import log_odds
 
 __all__ = ["missing_dimension"]
 
-MOST_OBJECTS = 2_000  # of a dense matrix, whose eigenvectors take a second or two
+MOST_OBJECTS = 2_000  # objects; the eigenvectors of the dense matrix then take a second or two
 MOST_ROWS = 200_000  # comparisons; a judgement call
 
 
 def missing_dimension(answers: Comparisons, embedding: Array, loss: Loss, seed: int = 0) -> float:
-    """Return the p value of the test that the map lacks no dimension; NaN if it has too many objects.
+    """Return the p value under the null hypothesis that no dimension is missing; NaN if there are too many objects.
 
     Parameters
     ----------
@@ -77,7 +77,7 @@ def missing_dimension(answers: Comparisons, embedding: Array, loss: Loss, seed: 
 def _residuals(answers: Comparisons, embedding: Array, loss: Loss) -> Array:
     """Return, for each comparison, one minus the calibrated probability of the answer.
 
-    Reversing an answer reverses the sign of the difference it is multiplied with, so the product has expectation 0 if
+    Reversing an answer reverses the sign of the difference it is multiplied by, so the product has expectation 0 if
     the probabilities are right.
     """
     odds = np.nan_to_num(log_odds(answers, embedding, loss))

@@ -34,7 +34,7 @@ def read_labels(path: str | os.PathLike[str], names: Sequence[str]) -> dict[str,
         raise ValueError(f"{path} has no labels: expected a header line such as name,label and one line per object")
     uneven = next((row for row in rows if len(row) != len(header)), None)
     if uneven is not None:
-        raise ValueError(f"{path}: the line of {uneven[0]!r} has {len(uneven)} cells; expected {len(header)}")
+        raise ValueError(f"{path}: the line for {uneven[0]!r} has {len(uneven)} cells; expected {len(header)}")
     labels = {row[0]: row[1:] for row in rows}
     missing = next((name for name in names if name not in labels), None)
     if missing is not None:

@@ -89,7 +89,7 @@ class Clustering:
 
     @property
     def number_is_stable(self) -> bool | None:
-        """True if most maps of other answers show the same number of groups; None if there are no such maps."""
+        """True if most maps fitted to other answers show the same number of groups; None if there are no such maps."""
         return None if np.isnan(self.same_number) else self.same_number >= STABLE
 
     @property
@@ -127,7 +127,7 @@ class Clustering:
         """The certainty of the number of groups, in words."""
         if self.number_is_stable is None:
             return "it was not tested whether other answers would show the same number"
-        fraction = f"{percent(self.same_number, digits=0)} of the maps of other answers show the same number"
+        fraction = f"{percent(self.same_number, digits=0)} of the maps fitted to other answers show the same number"
         return fraction if self.number_is_stable else f"but their number is uncertain: only {fraction}"
 
     @property
@@ -234,7 +234,7 @@ def cluster(
     most
         The largest number of groups to try, 8 by default.
     options
-        Those of :func:`closerthan.embed`, where the default loss is "ste". The seed also determines the maps without
+        As in :func:`closerthan.embed`, but the default loss is "ste". The seed also determines the maps without
         gaps and the start of "spectral".
 
     Examples
@@ -257,7 +257,7 @@ def cluster(
         return _on_map(answers, n_clusters, method or "ward", maps, most, 0 if seed is None else seed)
     if maps is not None:
         raise ValueError(
-            "maps can be compared only with a fit, but the first argument is answers; pass a fit, or leave maps out"
+            "maps can be compared only with a fit, but the first argument holds answers; pass a fit, or leave maps out"
         )
     if method == "ward":
         raise ValueError('method is "ward", which needs a map; for answers choose "average" or "comparisons"')

@@ -21,7 +21,7 @@ __all__ = ["GroupNumber", "count_groups", "same_number", "silhouette"]
 
 DRAWS = 99  # maps without gaps
 LEVEL = 0.95  # quantile of their silhouettes that clear groups must exceed
-NEIGHBOURS = 3  # neighbours of an edge's end, whose differences estimate the local width; set by judgement
+NEIGHBOURS = 3  # neighbours of each end of an edge, from which the local width is estimated; set by judgement
 WIDTH = np.sqrt(0.5)  # gives the difference of two points the variance of one point
 MOST_OBJECTS = 300  # larger maps are represented by a random sample, since the time grows quadratically
 

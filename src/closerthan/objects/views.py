@@ -36,14 +36,14 @@ __all__ = ["Views", "embed_views", "is_better"]
 
 FEW_GUESSES = 0.01  # initial fraction of guesses
 START_SIZE = 0.1
-STEPS = 10  # of each start, before the worse half of the starts is dropped
+STEPS = 10  # steps of each start before the worse half of the starts is dropped
 ROUNDS = 25
-STARTS = 32  # default of the number of random starts
-LEAST_WEIGHT = 1e-3  # of an answer in a view, so that no view loses an object
+STARTS = 32  # default number of random starts
+LEAST_WEIGHT = 1e-3  # lower bound on an answer's weight in a view, so that no view loses an object
 FOLDS = 3
 REPEATED = 2  # largest number of the most telling answers that one object may be part of
 LOG_SIZES = (-4.0, 1.0)  # search interval for the scale of maps on held-out answers
-LEAST_GAIN = 0.01 * np.log(2)  # two copies of a map are less confident than one, and so predict slightly better
+LEAST_GAIN = 0.01 * np.log(2)  # a mere copy of a map gains a little, since two maps are less confident than one
 SURE = 2.0  # standard errors by which the gain of another view must exceed LEAST_GAIN
 LOSS = "ste"  # the mixture needs its probability, 1 / (1 + exp(near - far))
 
@@ -130,8 +130,8 @@ class Views:
         tried = "" if not self.held_out else f" after up to {counted(max(self.held_out), 'view')} had been tried"
         reason = ENDED[self.stopped_by]
         return (
-            f"{reason[0].upper()}{reason[1:]}{tried}: these maps are the best so far, fitted to a part of the answers "
-            "or not to the end."
+            f"{reason[0].upper()}{reason[1:]}{tried}: these are the best maps so far; they may have been fitted "
+            "incompletely, or to a part of the answers."
         )
 
     @property
@@ -235,9 +235,9 @@ def embed_views(
     most
         The largest number of views to try.
     options
-        Those of :func:`closerthan.embed`, except that the loss is always "ste" and that there is no early stopping.
+        As in :func:`closerthan.embed`, except that the loss is always "ste" and that there is no early stopping.
         ``n_starts`` is the number of random starts of the mixture, 32 by default, of which all but the most likely are
-        dropped on the way. A time limit is that of all fits together.
+        dropped on the way. All fits share the time limit.
 
     Returns
     -------
@@ -278,7 +278,7 @@ def embed_views(
 
 @dataclass(frozen=True)
 class _Stop:
-    """Stopping condition: Ctrl-C was pressed, or the time is over."""
+    """Stopping condition: Ctrl-C was pressed, or the time is up."""
 
     cancelled: CancelFlag
     budget: Budget

@@ -12,7 +12,7 @@ Beta(2, 10) prior. The probability that an answer is not a guess is
 
 and the rate that maximises the posterior satisfies ``l_w = (1 + sum(1 - r)) / (10 + m_w)`` for a person with m_w
 answers (:mod:`closerthan.people.lapses`). The reliabilities r are the weights of the next maps, and fits and lapse
-models alternate for at most six rounds. Each person is judged by maps of other people's answers only.
+models alternate for at most six rounds. Each person is judged only by maps fitted to the others' answers.
 
 **Verdicts.** A high lapse rate has two explanations: carelessness, or another view. No map predicts random answers,
 while the answers of a minority are predicted by a map of the people who answer alike, or of the person's own answers.

@@ -1,10 +1,10 @@
 """Groups of people: does one map serve everybody, or do groups of people have maps of their own?
 
-Maps are compared by cross-validation: each fold of the answers is predicted by maps of the other folds. Within the
+Maps are compared by cross-validation: each fold of the answers is predicted by maps fitted to the others. Within the
 training folds, people are assigned to groups iteratively: a map is fitted to each group, and each person moves to the
-group whose map predicts the person's answers best. The answers of one half are predicted by maps of the other half, so
-that no map is judged by answers that it was fitted to. Several maps are better than one if they predict held-out
-answers better; a test that flips the signs of the people's gains tells whether this may be due to chance.
+group whose map predicts the person's answers best. Each half of the training answers is predicted by
+maps fitted to the other half, so that no map is judged by its own answers. Several maps are better than one if they
+predict held-out answers better; a test that flips the signs of the people's gains tells whether this may be chance.
 """
 
 import dataclasses
@@ -84,7 +84,7 @@ class PeopleGroups:
     matrix_people
         The people in the rows and columns of ``matrix``, ordered by group.
     matrix
-        Held-out errors of the map of the person in the row on the answers of the person in the column.
+        Held-out errors: entry (i, j) is the error of person i's map on the answers of person j.
     group_matrix
         The same for groups.
     """
@@ -182,10 +182,10 @@ def group_people(
     most_groups
         The largest number of groups to try.
     result
-        A fit to the same answers, which is then not repeated.
+        An existing fit to the same answers, which saves fitting them again.
     options
-        Those of :func:`closerthan.embed`. With ``loss="auto"`` the loss is chosen once, on all answers. A time limit is
-        that of all fits together.
+        As in :func:`closerthan.embed`. With ``loss="auto"`` the loss is chosen once, on all answers. All fits share the
+        time limit.
 
     Examples
     --------
@@ -503,7 +503,7 @@ def _own_maps(
 
 
 def _group_matrix(answers: Comparisons, group: NDArray[np.int64], trial: HeldOutGroups) -> Array:
-    """Return held-out errors of the map of the group in the row on the answers of the group in the column.
+    """Return held-out errors: entry (i, j) is the error of group i's map on the answers of group j.
 
     The groups of each fold are matched with the final groups by the people they share.
     """

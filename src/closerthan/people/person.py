@@ -58,9 +58,9 @@ class Person(NamedTuple):
     others_error
         Fraction of this person's answers that the map of the others gets wrong.
     group_error
-        The cross-validated error of a map of people who answer alike; measured where the others' map is poor.
+        The cross-validated error of a map fitted to people who answer alike; measured where the others' map is poor.
     own_error
-        The cross-validated error of a map of this person's own answers; measured where both other maps are poor.
+        The cross-validated error of a map fitted to this person's own answers; measured where both other maps are poor.
     consistency, repeats
         Fraction of the pairs of own answers to the same question that agree, and the number of such pairs.
     agreement, shared

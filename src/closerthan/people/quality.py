@@ -2,7 +2,7 @@
 
 Weighted fits alternate with the lapse model (:mod:`closerthan.people.lapses`): maps are fitted, the model estimates the
 probability that each answer is not a guess, and these probabilities are the weights of the next fits. People are
-divided into folds, and each person is judged by a map of the other folds, which has not seen the person's answers.
+divided into folds, and each person is judged by a map fitted to the other folds, without the person's answers.
 
 A person whose answers that map predicts badly may be careless or may have another view. No map predicts random
 answers, but those of a minority are predicted by a map of the people who answer alike, and those of a person with a
@@ -51,9 +51,9 @@ __all__ = ["PeopleAssessment", "assess_people"]
 FOLDS = 5
 OWN_FOLDS = 10  # folds of a single person's answers, which are few
 ROUNDS = 6
-CLEARLY = 1.645  # standard errors by which weights must lower the error to be used (5 %, one-sided)
+CLEARLY = 1.645  # weights are used if they lower the error by this many standard errors (5 %, one-sided)
 NOT_CHANCE = 1.645  # standard errors by which the others' map must predict better than chance (5 %, one-sided)
-MOST_GROUPS = 2  # largest number of groups of people whom the map of the others predicts badly
+MOST_GROUPS = 2  # largest number of groups among the people whom the map of the others predicts badly
 MOST_NAMED = 10  # people named in a sentence
 MOST_ROWS = 20  # people in the table of a notebook
 SETTLED = 0.005  # mean change of the weights below which no further round is run
@@ -104,7 +104,7 @@ class PeopleAssessment:
     answers
         The comparisons that were assessed, with their original weights.
     plain_error, weighted_error
-        The fraction of the answers of people who are not doubtful that maps of other people's answers get wrong,
+        The fraction of the answers of people who are not doubtful that maps fitted to other people's answers get wrong,
         without and with weights. Unless the weights clearly help, all of them are 1.
     loss, slope
         The loss of these maps, and the slope of the probability per unit of their log odds.
@@ -279,14 +279,14 @@ def assess_people(
         For people by name: the numbers of check questions (whose answer is obvious) asked and passed, as in
         ``ct.files.read_answers(FILE).checks``.
     result
-        A fit to the same answers, whose loss and settings are used and which is then not repeated.
+        An existing fit to the same answers, whose loss and settings are used and which saves fitting them again.
     n_folds
-        Number of folds of people; each person is judged by the map of the other folds. There are 5 by default.
+        Number of folds of people; each person is judged by the map fitted to the other folds. There are 5 by default.
     rounds
         The largest number of rounds of fits and weights, 6 by default.
     options
-        Those of :func:`closerthan.embed`. With ``loss="auto"`` the loss is chosen once, on all answers. A time limit is
-        that of all fits together.
+        As in :func:`closerthan.embed`. With ``loss="auto"`` the loss is chosen once, on all answers. All fits share the
+        time limit.
 
     Returns
     -------
@@ -331,7 +331,7 @@ def assess_people(
                 people = _table(answers, responses, scores, lapses, checks or {})
             after = "the rounds, before other maps were tried for doubtful people"
             people = _with_other_maps(people, answers, fits)
-            # Weights for everybody would do more harm than good: maps also err about careful people.
+            # Weights for everybody would do more harm than good: maps also mispredict careful people.
             doubtful = {person.name for person in people if person.verdict in DOUBTFUL}
             is_doubtful = np.array([name in doubtful for name in answers.person_names or ()])[responses.person]
             after = "the rounds, before the weights were tested"
@@ -365,7 +365,7 @@ def _about(people: Sequence[Person], total: int, statements: tuple[str, ...], ad
 
 @dataclasses.dataclass(frozen=True)
 class _OthersMaps:
-    """Fits the maps of other people's answers by which each person is judged."""
+    """Fits the maps by which each person is judged, to other people's answers only."""
 
     answers: Comparisons
     fits: Refitter
@@ -373,7 +373,7 @@ class _OthersMaps:
     tick: Callable[[], None]
 
     def scores(self, weights: Array) -> Array:
-        """Return the log odds of each comparison on the map of the other folds, fitted with these weights."""
+        """Return the log odds of each comparison on a map fitted to the other folds with these weights."""
         weighted, numbers = self.answers.weighted(weights), range(int(self.fold.max()) + 1)
         maps = self.fits.fit_each([weighted.take(self.fold != number) for number in numbers], self.tick)
         scores = np.empty(len(self.answers))
@@ -459,7 +459,7 @@ def _table(
 
 
 def _with_other_maps(people: list[Person], answers: Comparisons, fits: Refitter) -> list[Person]:
-    """Add errors of other maps for people whom the others' map predicts badly: of those who answer alike, and own."""
+    """Add errors of other maps, of similar people and of the person alone, where the others' map predicts badly."""
     number = {name: place for place, name in enumerate(answers.person_names or ())}
     suspects = [person.name for person in people if person.is_suspect]
     errors = _group_errors(answers, [number[name] for name in suspects], fits)
@@ -471,7 +471,7 @@ def _with_other_maps(people: list[Person], answers: Comparisons, fits: Refitter)
 
 
 def _group_errors(answers: Comparisons, suspects: Sequence[int], fits: Refitter) -> list[float]:
-    """Return cross-validated errors of a map of all suspects, or of maps of two groups of them if these are better."""
+    """Return cross-validated errors of one map for all suspects, or of one for each of two groups if that is better."""
     part = answers.take(np.flatnonzero(np.isin(answers.people, suspects)))  # type: ignore[arg-type]
     if len(suspects) < 2 or int(part.groups().max()) == 0:
         return [np.nan] * len(suspects)
@@ -484,7 +484,7 @@ def _group_errors(answers: Comparisons, suspects: Sequence[int], fits: Refitter)
 
 
 def _own_errors(answers: Comparisons, alone: Sequence[int], fits: Refitter) -> list[float]:
-    """Return the cross-validated error of a map of each person's own answers."""
+    """Return the cross-validated error of a map fitted to each person's own answers."""
     parts, held_out = [], []
     for place, person in enumerate(alone):
         own = answers.take(np.flatnonzero(answers.people == person))

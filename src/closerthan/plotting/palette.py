@@ -11,7 +11,7 @@ __all__ = ["COLOURS", "GREY", "RAMP", "Palette", "palette_of"]
 # The colours of Okabe and Ito, which are safe for colour-blind readers; without yellow, which is faint on white.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 GREY = "#8a8a8a"
-RAMP = "cividis"  # matplotlib's name of the colour map for numbers, which is safe for colour-blind readers
+RAMP = "cividis"  # matplotlib's name for the colour map of numbers, which is safe for colour-blind readers
 N_SHAPES = 5
 MOST_CATEGORIES = len(COLOURS) * N_SHAPES - 1
 

@@ -9,7 +9,7 @@ __all__ = ["save_figure"]
 
 
 def save_figure(figure: Any, path: str | Path, *, dpi: int | None = None) -> None:
-    """Write a figure to a file; the extension of the path is the format.
+    """Write a figure to a file; the extension of the path sets the format.
 
     Fonts are embedded in PDF files as TrueType, as journals require. No date is written.
 

@@ -155,8 +155,8 @@ const Believe = (() => {
       const region = ellipses.axes === 1 ? "interval" : "ellipse";
       part(
         "Would the map look the same?",
-        `${shareDecided} of all triplets are decided: at least 95 % of ${number} maps of resampled answers agree on ` +
-          `them. ${trust} Do not interpret triplets that are not decided.`,
+        `${shareDecided} of all triplets are decided: at least 95 % of ${number} maps fitted to resampled answers ` +
+          `agree on them. ${trust} Do not interpret triplets that are not decided.`,
         make(
           "p",
           `On the map, ${region}s show where an object may lie relative to the others. They are meant to contain the ` +

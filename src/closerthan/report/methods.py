@@ -125,7 +125,7 @@ def _are_other_people(result: Result, comparisons: Comparisons, test: Comparison
 
 
 def _errors(facts: Sequence[Fact], other_people: bool, *, is_second_fit: bool) -> str:
-    """Return a sentence about the errors; not every fit has a held-out error."""
+    """Return a sentence about the errors, with or without a held-out error."""
     errors = {fact.name: fact.value for fact in facts if "%" in fact.value}
     training = errors.get("Training error")
     if "Held-out error" not in errors:

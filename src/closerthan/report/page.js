@@ -496,7 +496,7 @@
       }
       if (probable.children.length)
         byId("object").append(
-          make("h3", `Probable neighbours, from ${replicates.number} maps of resampled answers`),
+          make("h3", `Probable neighbours, from ${replicates.number} maps fitted to resampled answers`),
           probable,
         );
     }

@@ -127,14 +127,14 @@ def command_line(settings: Settings, file: str = "FILE", n_replicates: int = 0) 
 
 
 def reproducibility_warning(settings: Settings, stopped_by: str) -> str | None:
-    """Return the reason why a repetition may give another map, or None if it gives the same one."""
+    """Return the reason why a repetition may give a different map, or None if it gives the same one."""
     if settings.seed is None:
         return (
-            "No seed was set, so a repetition starts from another map and may give another result. Set a seed to make "
-            "the fit reproducible."
+            "No seed was set, so a repetition starts from a different map and may give a different result. Set a "
+            "seed to make the fit reproducible."
         )
     if stopped_by in _IRREPRODUCIBLE_STOPS:
-        return "The fit was stopped by a time limit, Ctrl-C or a callback, so a repetition may stop at another epoch."
+        return "The fit was stopped by a time limit, Ctrl-C or a callback, so a repetition may stop earlier or later."
     if isinstance(settings.solver, solvers.Hogwild):
         return "The threads of the solver hogwild are not synchronised, so a repetition gives a slightly different map."
     return None

@@ -1,4 +1,4 @@
-"""Committee: maps of different parts of the answers, whose mean predicts new answers."""
+"""Committee: maps fitted to different parts of the answers, which predict new answers jointly."""
 
 import dataclasses
 from collections.abc import Sequence
@@ -29,9 +29,9 @@ class Committee:
     maps
         (n_maps, n_objects, n_dims), not aligned.
     spreads
-        Root mean square of each map's log odds, by which they are divided before the mean is taken.
+        Root mean square of each map's log odds; log odds are divided by it before they are averaged.
     calibration
-        Calibration curve from mean log odds to probabilities, fitted to held-out answers; None if these are too few.
+        Calibration curve from mean log odds to probabilities, fitted to held-out answers; None if there are too few.
 
     Examples
     --------

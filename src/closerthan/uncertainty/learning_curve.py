@@ -284,8 +284,8 @@ class LearningCurve:
             sentences.append("no question was asked twice: ask some again to learn how much of the error is noise")
         if self.share_decided is not None:
             sentences.append(
-                f"{percent(self.share_decided, 0)} of all triplets are decided: 95 % of the maps of resampled answers "
-                "agree"
+                f"{percent(self.share_decided, 0)} of all triplets are decided: 95 % of the maps fitted to resampled "
+                "answers agree on them"
             )
         if self.stopped_by:
             sentences.append(
@@ -374,13 +374,12 @@ def learning_curve(
     n_replicates
         Number of replicates from which the fraction of decided triplets is estimated; 0: it is not estimated.
     result
-        A fit to the same answers, which is then not repeated.
+        An existing fit to the same answers, which saves fitting them again.
     options
-        Those of :func:`closerthan.embed`. ``by`` is the unit that is added and held out: "answers" (or whole "blocks"
+        As in :func:`closerthan.embed`. ``by`` is the unit that is added and held out: "answers" (or whole "blocks"
         of dependent answers) predicts the effect of more answers from the same people, "people" that of more people;
         "auto" means blocks where the answers have them, and otherwise answers. Each fit has two random starts, or
-        ``n_starts``. With ``loss="auto"`` the loss is chosen once, on all answers. A time limit is that of all fits
-        together.
+        ``n_starts``. With ``loss="auto"`` the loss is chosen once, on all answers. All fits share the time limit.
 
     Returns
     -------

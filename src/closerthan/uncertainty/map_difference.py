@@ -211,10 +211,10 @@ def compare_maps(
     n_permutations
         Number of random groupings, for each of which two maps are fitted.
     options
-        Those of :func:`closerthan.embed`. ``by`` is the unit that is permuted: "people", the default where they are
+        As in :func:`closerthan.embed`. ``by`` is the unit that is permuted: "people", the default where they are
         known in both groups, or "answers". Answers of one person are correlated, so a permutation of answers may
         mistake differences between people for a difference between the groups. With ``loss="auto"`` the loss is chosen
-        once, on all answers. A time limit is that of all fits together.
+        once, on all answers. All fits share the time limit.
 
     Returns
     -------

@@ -1,7 +1,7 @@
 """Errors of maps fitted to subsets of the answers, each evaluated on all answers outside its subset.
 
-A map of half of the answers can be evaluated on the whole other half, not only on the fold that is held out from all
-maps. Each answer is then predicted by several maps, which averages out their chance errors and doubles the precision
+A map fitted to half of the answers can be evaluated on the whole other half, not only on the fold that all maps hold
+out. Each answer is then predicted by several maps, which averages out their chance errors and doubles the precision
 of the differences between sizes, from which a learning curve is estimated.
 
 Answers are not counted as right or wrong. Each contributes its probability of being wrong, which is calibrated on how

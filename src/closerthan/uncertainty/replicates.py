@@ -1,4 +1,4 @@
-"""Replicates: maps of resampled answers, and the uncertainty of the fitted map that follows from them."""
+"""Replicates: maps fitted to resampled answers, and the uncertainty of the fitted map that follows from them."""
 
 import dataclasses
 import json
@@ -62,12 +62,12 @@ def replicate(
         Whether maps are also scaled when they are aligned. None: only with ckl and tste, where answers do not
         determine the size of a map.
     result
-        A fit to the same answers, which is then not repeated.
+        An existing fit to the same answers, which saves fitting them again.
     options
-        Those of :func:`closerthan.embed`. ``by`` is the resampling unit: "people", for statements about other people
+        As in :func:`closerthan.embed`. ``by`` is the resampling unit: "people", for statements about other people
         (the default where at least five are known), "answers", for statements about other answers of the same people,
         or whole "blocks" of answers (the default where answers have blocks and fewer than five people are known).
-        With ``loss="auto"`` the losses race once; replicates use the winner. A time limit is that of all fits together.
+        With ``loss="auto"`` the losses race once; replicates use the winner. All fits share the time limit.
 
     Returns
     -------
@@ -214,8 +214,8 @@ class Replicates:
 
         This is the fraction of the replicates in which j is near, calibrated on studies simulated from the fitted map
         (:class:`~closerthan.uncertainty.neighbours.NeighbourCalibration`). Without :attr:`simulated` studies it is the
-        fraction itself, which is overconfident. Pairs that are near in no replicate have probability 0, and so have
-        all pairs with an object that has too few answers (:attr:`placed`).
+        fraction itself, which is overconfident. Pairs that are near in no replicate have probability 0, as do all
+        pairs with an object that has too few answers (:attr:`placed`).
 
         Examples
         --------

@@ -36,8 +36,8 @@ __all__ = ["Resampled", "probability_on_map", "replicate_refitter", "resample", 
 
 FEWEST_PEOPLE = 5  # with fewer people, blocks or answers are resampled by default
 FEWEST_MAPS = 2  # smallest number of maps that can be compared
-FOLDS = 4  # folds of the answers, each predicted by maps of the others
-FOLDS_OF_FEW = 10  # folds if answers are few, since a map of only three quarters of them would be underconfident
+FOLDS = 4  # folds of the answers, each predicted by maps fitted to the others
+FOLDS_OF_FEW = 10  # folds if there are few answers: a map of only three quarters of them would be underconfident
 FEW = 50  # comparisons per coordinate below which answers count as few
 MAPS_PER_FOLD = 5
 MOST_MEASURED = 20_000  # comparisons of a fold on which probabilities are calibrated
@@ -187,7 +187,7 @@ class _Folds:
 
     result: Result
     answers: Comparisons
-    groups: NDArray[Any]  # of dependent comparisons
+    groups: NDArray[Any]  # groups of dependent comparisons
     fold_of_row: NDArray[Any]
     rngs: list[np.random.Generator]  # one per fold
 
@@ -217,7 +217,7 @@ class _Folds:
         ]
 
     def scores(self, maps: Sequence[Array]) -> list[Callable[[Fitter], tuple[Committee, Array, Array, NDArray[Any]]]]:
-        """Return one job per fold, which scores its comparisons with the maps of the other folds.
+        """Return one job per fold, which scores its comparisons with the maps fitted to the other folds.
 
         A job returns the committee of these maps and, for each comparison of the fold, its score, its weight and the
         number of its group of dependent comparisons.
@@ -262,7 +262,7 @@ def _study_jobs(
         jobs: list[Callable[[Fitter], Array]] = []
         for place in range(n_maps):
             jobs.append(functools.partial(_study_replicate, study, by, x, _twin(rng, place)))
-            resampled(study, by, rng, x.size)  # to the generator of the next replicate
+            resampled(study, by, rng, x.size)  # advances the generator to the next replicate
         return jobs
 
     return [functools.partial(one, rng) for rng in rngs]

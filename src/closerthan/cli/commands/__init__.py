@@ -1,1 +1,1 @@
-"""The commands, one module per theme."""
+"""The commands, one module per topic."""

@@ -33,7 +33,7 @@ class Contrast:
     other: Annotated[
         Path | None,
         typer.Argument(
-            metavar="[OTHER]", help="The answers of the other group; not with --between.", show_default=False
+            metavar="[OTHER]", help="The answers of the other group; leave it out with --between.", show_default=False
         ),
     ] = None
     between: Annotated[

@@ -81,7 +81,7 @@ def simulate(
     elif Path(study.points).exists():
         x, names = read_map(map_file(Path(study.points)))
     else:
-        raise ParameterError("points", study.points, "it can be normal, uniform, circle or the file of a map")
+        raise ParameterError("points", study.points, "it can be normal, uniform, circle or a map file")
     x = study.scale * x
     comparisons = simulated(
         x, study.answers, noise=study.noise, level=study.level, quadruplets=study.quadruplets, names=names, seed=rng
@@ -100,7 +100,7 @@ def convert(
         Path,
         typer.Argument(
             metavar="OUT",
-            help="The file to write; its ending is the format: .csv, .tsv, .txt, .jsonl, .parquet, .npz, .npy or .mat.",
+            help="Output file; its extension sets the format: .csv, .tsv, .txt, .jsonl, .parquet, .npz, .npy or .mat.",
             show_default=False,
         ),
     ],

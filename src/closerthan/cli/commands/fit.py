@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from closerthan.objective.distributed.launch import Launch
     from closerthan.people.quality import PeopleAssessment
 
-MOST_GROUPED = 10_000  # objects: the distances of all pairs take 0.4 GB
+MOST_GROUPED = 10_000  # objects, whose pairwise distances take 0.4 GB
 PEOPLE_PART = 0.5  # fraction of a time limit for assessing people; the rest is for the map
 DIMS_PART = 0.5  # fraction of a time limit for choosing the number of dimensions
 COMMON = ("out", "dims", "loss", "by", "column", "replicates", "groups", "labels", "seed", "force")
@@ -156,7 +156,7 @@ def _launch(running: Running) -> "Launch | None":
 
 
 def _refuse_for_several(fitting: Fitting, judging: Judging, writing: Writing) -> None:
-    """Raise an error for options that only a fit by one process can have."""
+    """Raise an error for options that only a fit by a single process supports."""
     options = {
         "--test": judging.test,
         "--labels": writing.labels,

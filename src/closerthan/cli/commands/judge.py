@@ -134,7 +134,7 @@ def _probability(map: Path) -> "tuple[Callable[[Any], Any] | None, str]":
         return None, ""
     if (map / "replicates.npz").exists():
         many = Replicates.load(map / "replicates.npz")
-        return many.probability, f", probability (that it is right; by {len(many.committee.maps)} maps)"
+        return many.probability, f", probability of being right (from {len(many.committee.maps)} maps)"
     if not (map / "result.npz").exists():
         return None, ""
     result = Result.load(map / "result.npz")
@@ -143,7 +143,7 @@ def _probability(map: Path) -> "tuple[Callable[[Any], Any] | None, str]":
         measured = "according to the loss, not calibrated"
         if result.settings is None or not isinstance(result.settings.loss, Loss) or not result.loss.is_likelihood:
             return None, ""
-    return result.probability, f", probability (that it is right; {measured})"
+    return result.probability, f", probability of being right ({measured})"
 
 
 def _sides(
@@ -243,7 +243,8 @@ def dims(
     """Find the number of dimensions that the answers support.
 
     Starting at 1, the number goes up as long as one or two more dimensions predict held-out answers significantly
-    better. If there are ten or more people, each is held out whole. Ctrl-C keeps the dimensions that are done.
+    better. If there are ten or more people, all answers of a person are held out together. Ctrl-C
+    keeps the results for the dimensions that are complete.
     """
     import closerthan as ct
     from closerthan.cli.output import DIMS, save_figures
@@ -288,7 +289,7 @@ def compare(
     fitting: Fitting,
     reading: Reading,
 ) -> None:
-    """Compare all losses by their error on held-out answers. Ctrl-C keeps the losses that are done."""
+    """Compare all losses by their error on held-out answers. Ctrl-C keeps the results so far."""
     import closerthan as ct
     from closerthan.cli.output import COMPARE, check_target, stem
     from closerthan.cli.screen import print_columns, print_summary

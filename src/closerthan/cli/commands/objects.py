@@ -123,7 +123,7 @@ class ClusterSearch:
         ),
     ] = None
     thumbnails: Annotated[
-        Path | None, typer.Option(metavar="FOLDER", help="Images for the tree that are named like the objects.")
+        Path | None, typer.Option(metavar="FOLDER", help="Images named after the objects, to draw beside the tree.")
     ] = None
     most: Annotated[int, typer.Option(metavar="NUMBER", min=2, help="Largest number of groups to try.")] = 8
 

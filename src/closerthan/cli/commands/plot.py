@@ -24,7 +24,7 @@ JOURNALS = {
     "elsevier": (90, 7.0),
     "elsevier-double": (190, 7.0),
 }
-"""Width of a figure in millimetres and font size in points, as the journals' guides for authors allow."""
+"""Width of a figure in millimetres and font size in points, as in the journals' author guidelines."""
 
 
 class Size(NamedTuple):
@@ -100,7 +100,7 @@ def marks(
         str | None, typer.Option(metavar="COLUMN", help="Column of --labels to colour by; by default the first.")
     ] = None,
     thumbnails: Annotated[
-        Path | None, typer.Option(metavar="FOLDER", help="Folder with images that are named like the objects.")
+        Path | None, typer.Option(metavar="FOLDER", help="Folder with images named after the objects.")
     ] = None,
     axes: Annotated[
         str,
@@ -120,7 +120,7 @@ def plot(
     map: MapFile,
     appearance: Appearance,
     marks: Marks,
-    out: Annotated[Path, out_option("File to write; its extension says the format: pdf, svg or png.")] = Path(
+    out: Annotated[Path, out_option("File to write; its extension sets the format: pdf, svg or png.")] = Path(
         "map.pdf"
     ),
     force: Force = False,
@@ -148,7 +148,7 @@ def plot(
 
 
 def _map_options(appearance: Appearance, marks: Marks, names: Sequence[str]) -> "MapOptions":
-    """Return the keyword arguments of :func:`closerthan.plotting.map_figure`; files of labels and images are read."""
+    """Read the files of labels and images, and return the keyword arguments of ``plotting.map_figure``."""
     from closerthan.files.labels import find_pictures, read_labels
 
     columns = {} if marks.labels is None else read_labels(marks.labels, names)
@@ -195,7 +195,7 @@ def _size(size: str | None) -> Size | None:
         ) from None
     unit = {"cm": CENTIMETRES, "mm": 10 * CENTIMETRES}.get(match[3].lower(), 1.0)
     if not all(1 <= side / unit <= 100 for side in sides):
-        raise ValueError(f"--size is {size!r}; each side must have 1 to 100 inches (2.54 to 254 cm)")
+        raise ValueError(f"--size is {size!r}; each side must be 1 to 100 inches long (2.54 to 254 cm)")
     return Size(*(side / unit for side in sides))
 
 
@@ -203,5 +203,5 @@ def _axes(axes: str) -> tuple[int, int]:
     try:
         first, second = (int(number) - 1 for number in axes.split(","))
     except ValueError:
-        raise ValueError(f"--axes is {axes!r}; expected two numbers from 1, as in 1,3") from None
+        raise ValueError(f"--axes is {axes!r}; expected two numbers, counted from 1, as in 1,3") from None
     return first, second

@@ -79,7 +79,7 @@ def people(
     print_files(files_in(folder, PEOPLE))
     if cut:
         what = "is based on what was done so far" if assessment.stopped_by else "is done"
-        typer.echo(f"{cut}: the table of people {what}, groups of people were not looked for", err=True)
+        typer.echo(f"{cut}: the table of people {what}; groups of people were not looked for", err=True)
     if cut == ENDED["interrupted"]:
         raise typer.Exit(INTERRUPTED)
 
@@ -138,7 +138,7 @@ class CurveOptions:
     replicates: Annotated[
         int,
         typer.Option(
-            metavar="NUMBER", min=0, help="Number of maps of resampled answers, to see what is decided; 0: none."
+            metavar="NUMBER", min=0, help="Number of maps to fit to resampled answers, to see what is decided; 0: none."
         ),
     ] = 100
 

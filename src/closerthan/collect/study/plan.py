@@ -105,7 +105,7 @@ def simulate(study: Study, people: SimulatedPeople, most: int, rng: np.random.Ge
 def simulate_runs(
     study: Study, people: SimulatedPeople, most: int, seed: int, n_runs: int = RUNS
 ) -> Iterator[list[Step]]:
-    """Run ``n_runs`` independent simulations in parallel steps, and yield the list of results of each step."""
+    """Run ``n_runs`` independent simulations in lockstep, and yield the list of results after each step."""
     children = np.random.default_rng(seed).spawn(n_runs)
     return (list(runs) for runs in zip(*(simulate(study, people, most, rng) for rng in children), strict=True))
 

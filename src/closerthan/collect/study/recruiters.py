@@ -48,7 +48,7 @@ class Recruiter:
         return _PREVIEW in self.identity(address).values()
 
     def way_back(self, code: str, identity: Mapping[str, str]) -> str:
-        """Return the address of the redirect, or "" if there is no redirect or no code for it."""
+        """Return the address to redirect the participant to, or "" if there is none or no completion code."""
         if not self.redirect or ("{code}" in self.redirect and not code):
             return ""
         filled = {**dict.fromkeys(self.parameters, ""), **identity, "code": code}

@@ -35,7 +35,7 @@ def table_in(archive: Path, name: str | None = None) -> Path:
     if not tables:
         content = abbreviated([member.filename for member in members]) or "nothing"
         raise ValueError(
-            f"{archive} contains no table; it holds {content}; expected one that ends in {', '.join(TEXTS)}"
+            f"{archive} contains no table; it holds {content}; expected a file that ends in {', '.join(TEXTS)}"
         )
     if len(tables) > 1:
         raise value_error(

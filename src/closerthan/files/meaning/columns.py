@@ -56,7 +56,7 @@ FORMS = (
 # The default meaning of three or four columns without names.
 _USUAL = {3: FORMS[3], 4: FORMS[4]}
 
-# Winner and loser contain all information of left, right and winner; a column called "other" is too vague for a loser.
+# Winner and loser say as much as left, right and winner; a column called "other" is too vague for a loser.
 _LEFT_AND_RIGHT, _WON_AND_LOST = FORMS[2], FORMS[3]
 _VAGUE = ("other",)
 

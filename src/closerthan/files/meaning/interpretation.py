@@ -358,7 +358,7 @@ class Interpretation:
             )
 
     def _pairs_of(self, selected: Any, source: NDArray[np.intp], ranked: bool) -> DerivedRows:
-        """Return the comparisons of all pairs (near, far) of items in each row, by rank or by choice."""
+        """Return d(anchor, near) < d(anchor, far) for all pairs of a higher- and a lower-ranked (or unchosen) item."""
         items, anchor = self._items[selected], self._anchor[selected]
         present = items != EMPTY
         chosen = present if ranked else self._chosen[selected] & present

@@ -197,7 +197,7 @@ def draw_map(
     marker = style.marker(len(x))
     _points(ax, x, within, palette, marker)
     if is_new:
-        # Reserve room for the longest possible notes: which are needed is known only once all labels are placed.
+        # Reserve room for the longest possible notes, since the labels decide later which of them are needed.
         longest = list(notes)
         if show_names:
             longest.append(LEFT_OUT.format(len(x), len(x)))
