@@ -204,7 +204,7 @@ def test_a_map_of_other_objects_is_an_error(tmp_path, cities, fit):
     with pytest.raises(ValueError, match="21 objects, but the map has 5"):
         ct.write_report(cities, smaller, tmp_path / "report.html")
     others = dataclasses.replace(cities, names=("Atlantis", *cities.names[1:]))
-    with pytest.raises(ValueError, match=r"other names \('Atlantis'\) than the objects of the map"):
+    with pytest.raises(ValueError, match=r"different names \('Atlantis'\)"):
         ct.write_report(others, fit, tmp_path / "report.html")
     with pytest.raises(ValueError, match="other names"):
         ct.advice(others, fit)
@@ -428,7 +428,7 @@ def test_a_command_line_that_is_passed_is_shown_unchanged(tmp_path, cities, fit)
 
 def test_a_fit_that_may_not_be_reproducible_has_a_warning(cities, fit):
     assert reproducibility_warning(fit.settings, "epochs") is None
-    assert "another epoch" in reproducibility_warning(fit.settings, "time_limit")
+    assert "earlier or later" in reproducibility_warning(fit.settings, "time_limit")
     assert "slightly different" in reproducibility_warning(fit.settings.replace(solver="hogwild"), "epochs")
     assert "No seed" in reproducibility_warning(ct.embed(cities, loss="ste", epochs=1, seed=None).settings, "epochs")
 
