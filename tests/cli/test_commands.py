@@ -955,7 +955,7 @@ def test_replicates_predict_where_there_are_some(fits, monkeypatch):
     monkeypatch.chdir(fits)
     output = printed("predict", "answers-map", "answers.csv", "--force")
     committee = ct.Replicates.load("answers-map/replicates.npz").committee
-    assert f"by {len(committee.maps)} maps" in " ".join(output.split())
+    assert f"from {len(committee.maps)} maps" in " ".join(output.split())
     rows = ct.read_comparisons("answers.csv").rows
     expected = ct.Replicates.load("answers-map/replicates.npz").probability(rows)
     written = table("answers-predictions.csv")
