@@ -12,6 +12,7 @@ from closerthan.collect.choosing.quality import Assessment
 from closerthan.collect.store.answers import chosen_answers
 from closerthan.collect.store.database import Store
 from closerthan.comparisons import Comparisons
+from closerthan.evaluate.diagnostics import mentions
 from closerthan.geometry import principal_axes, procrustes_rotation
 from closerthan.metrics import error_interval
 from closerthan.people.quality import assess_people
@@ -94,9 +95,12 @@ def plane(embedding: Array, before: list[list[float]] | None) -> Array:
     return axes
 
 
-def ellipses(maps: Array, embedding: Array, axes: Array) -> list[list[float]]:
-    """Return the 95 % ellipse of each object: half axes, and the angle of the longer one in degrees."""
-    aligned = align(maps, embedding, np.ones(len(embedding)), scaling=True)
+def ellipses(answers: Comparisons, maps: Array, embedding: Array, axes: Array) -> list[list[float]]:
+    """Return the 95 % ellipse of each object: half axes, and the angle of the longer one in degrees.
+
+    Maps are aligned as in :func:`closerthan.replicate`: objects count by their number of answers.
+    """
+    aligned = align(maps, embedding, mentions(answers).astype(np.float64), scaling=True)
     # Ellipses are computed in the plane, for which a few maps suffice whatever the dimension of the map.
     flat = Ellipses.around(embedding @ axes, aligned @ axes, level=0.95).in_plane(np.eye(2))
     rows: list[list[float]] = np.column_stack([flat.half_axes, flat.angles]).tolist()

@@ -118,7 +118,7 @@ def _judgement(
         people, assessed_at = assessed_people(answers, study.dimensions, checks), answers.n_answers
     return {
         "drawn": (embedding @ axes - (embedding @ axes).mean(axis=0)).round(5).tolist(),
-        "spread": np.round(ellipses(belief.maps, embedding, axes), 5).tolist(),
+        "spread": np.round(ellipses(answers, belief.maps, embedding, axes), 5).tolist(),
         "accuracy": accuracy,
         "enough": enough(accuracy, answers.n_answers, answers.n_objects),
         "people": people,
