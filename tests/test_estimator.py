@@ -287,7 +287,7 @@ def test_names_keep_their_objects():
     numbers = ct.OrdinalEmbedding(random_state=0).fit(X, y)
     with pytest.raises(ValueError, match="X holds names like 'object a', but fit saw numbers"):
         numbers.predict(names[X])
-    with pytest.raises(ValueError, match="other names"):
+    with pytest.raises(ValueError, match="different names"):
         model.predict(ct.Comparisons.from_triplets(X, names=names))
     with pytest.raises(ValueError, match="have names like 'object l', but fit saw numbers"):
         numbers.score(ct.Comparisons.from_triplets(X, names=names))
