@@ -91,10 +91,10 @@ def visits_of(order, weight_seed=None):
     return Visits((given,), weight_seed)
 
 
-def leg_of(order):
-    """A leg of a Polyak walk along just this order."""
+def leg_of(order, *weight_seeds):
+    """A leg of a Polyak walk along just this order; with weights, all stretches of the same length have a seed."""
     (terms,) = visits_of(order).pieces
-    return Leg(terms, None, len(order))
+    return Leg(terms, weight_seeds or None, -(-len(order) // max(len(weight_seeds), 1)))
 
 
 @dataclass(frozen=True)

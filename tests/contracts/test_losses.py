@@ -6,7 +6,7 @@ import itertools
 import numpy as np
 import pytest
 import reference
-from conftest import random_comparisons, visits_of
+from conftest import leg_of, random_comparisons, visits_of
 from plain_objective import PlainObjective
 
 from closerthan import Loss
@@ -15,7 +15,6 @@ from closerthan.compiled.simd import padded
 from closerthan.losses import LOSSES, TSTE, Penalized, loss_named, name_with_parameter
 from closerthan.objective.cpu.objective import CPUObjective
 from closerthan.objective.protocol import StepSchedule
-from closerthan.objective.visits import Leg, ShuffledPass
 
 DISTANCES = [0.0, 1e-150, 1e-30, 1e-3, 1.0, 50.0, 1e6, 1e75, 1e150]
 
@@ -185,14 +184,14 @@ def test_a_penalty_leaves_the_answers_model_as_it_is(loss, weight):
 @pytest.mark.parametrize("share_kernels", [False, True])
 def test_a_penalty_of_0_gives_the_same_bits_as_none(loss, answers, share_kernels, rng):
     x = rng.standard_normal((12, 3))
-    gram, schedule, visits = x @ x.T, StepSchedule(0.1, 100.0, 4.0), visits_of(rng.integers(60, size=80), weight_seed=1)
-    leg = Leg(ShuffledPass.draw(rng, 60), (1,) if answers.weights is not None else None, 60)
+    gram, schedule, order = x @ x.T, StepSchedule(0.1, 100.0, 4.0), rng.integers(60, size=80)
+    visits = visits_of(order, weight_seed=1)
     results = []
     for one in (loss, Penalized(loss, 0.0)):
         objective = CPUObjective(answers, one, share_kernels=share_kernels)
         assert not objective.penalized
         point, walk, moved = objective.at(x), objective.polyak_walk(x, schedule, 20), x.copy()
-        walk.take(leg)
+        walk.take(leg_of(order, *[1] * objective.weighted))
         objective.descend(visits, moved, 1, 0.01)
         svrg = objective.walk(point, 1)
         svrg.take(visits, 0.01)

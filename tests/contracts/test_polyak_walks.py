@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import reference
-from conftest import random_comparisons
+from conftest import leg_of, random_comparisons
 from scipy.spatial.distance import pdist
 
 from closerthan import Comparisons, Loss
@@ -13,14 +13,6 @@ from closerthan.compiled.simd import padded
 from closerthan.losses import LOSSES
 from closerthan.objective.cpu.objective import CPUObjective
 from closerthan.objective.protocol import StepSchedule
-from closerthan.objective.visits import Leg, ShuffledPass
-
-
-def leg_of(order, *weight_seeds):
-    """A leg of a walk that visits terms in this order; with weights, all stretches of the same length have a seed."""
-    order = np.asarray(order)
-    terms = ShuffledPass(np.empty(0, np.int64), 1, 1, order, 0, len(order))
-    return Leg(terms, weight_seeds or None, -(-len(order) // max(len(weight_seeds), 1)))
 
 
 def steps(answers, loss, order, together, longest, x):

@@ -579,3 +579,11 @@ def test_distances_of_starts_survive_saving(problem, tmp_path):
     result.save(tmp_path / "fit.npz")
     again = ct.Result.load(tmp_path / "fit.npz")
     assert again.starts[1 - again.best_start].distance == result.starts[1 - result.best_start].distance >= 0
+
+
+def test_the_progress_bar_counts_the_fits_of_the_race(problem, capsys):
+    ct.embed(problem.train, loss="auto", seed=0, epochs=2, progress="a study")
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert "a study: choosing the loss" in err
+    assert "trials" in err
