@@ -215,7 +215,7 @@ def _over_people(comparisons: Comparisons, fitted: Comparisons, plan: FitPlan, s
 
 
 def _calibration(odds: Array, held_out: Comparisons, group: NDArray[Any]) -> Calibration | None:
-    """Calibrate log odds on held-out comparisons; None if these are too few."""
+    """Calibrate log odds on held-out comparisons; None if there are too few."""
     if len(odds) < FEWEST_TO_CALIBRATE:
         return None
     return Calibration.fitted(odds, held_out.weights, units=group)

@@ -11,7 +11,7 @@ In each round, all candidates start from the same map, fitted to the same part o
 suffice, and no candidate has a luckier start than another. Finally, short fits from several random starts are made with
 the winner on all answers, and the best start is run to its end.
 
-If the user chooses another solver than polyak, the race still uses Polyak steps and L-BFGS, and the other solver runs
+If the user chooses a solver other than polyak, the race still uses Polyak steps and L-BFGS, and the other solver runs
 all starts of the winner to their end.
 """
 
@@ -75,7 +75,7 @@ MOST_STARTS = 16  # the same if answers are so few that a start takes a millisec
 CHEAP = 2**15  # comparisons that all starts of such a fit visit in a pass; at least STARTS are made
 STARTS_OF_LARGE_FITS = 2  # from MOST_FINISHED comparisons on, where starts differ less and cost more
 MOST_DRAWN = 60_000_000  # comparisons from a file larger than memory, for all rounds; they are copied several times
-USUAL_TRIALS = 24  # fits in a race, for the progress bar
+USUAL_TRIALS = 30  # fits in a race, for the progress bar
 
 Cell = tuple[Any, float]  # a loss, by its name if it has one, and the strength of its penalty
 
@@ -277,7 +277,7 @@ def _choose(inputs: Inputs, settings: Settings, run: Run) -> tuple[Choice, list[
             parts = Inputs(train, None, start, np.random.default_rng(trial.seed))
             deadline = time.perf_counter() + seconds
             result = fit(parts, trial, Run(one_thread, ctrl_c=CtrlC(cancelled), deadline=deadline))
-            if result.stopped_by == "interrupted":  # the fit has a map, but there will be no choice
+            if result.stopped_by == "interrupted":  # the fit returned a map, but no loss is chosen
                 raise KeyboardInterrupt
             tick()
             return result

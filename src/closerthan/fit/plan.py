@@ -30,7 +30,7 @@ class FitPlan:
     Attributes
     ----------
     settings
-        Settings of each fit; its ``time_limit`` is that of all fits together, and its seed is always a number.
+        Settings of each fit; its ``time_limit`` applies to all fits together, and its seed is always a number.
     loss
         The loss as the caller specified it: the parameters of a named loss follow the number of dimensions.
     device, n_threads, progress, callback

@@ -20,7 +20,7 @@ from closerthan.objective.protocol import Point
 __all__ = ["BarzilaiBorwein", "Constant", "Decay", "StabilizedBB", "StepRule"]
 
 FIRST_STEP = 0.5  # total step size of the first epoch, divided by the number of objects n
-EPSILON = 0.1  # n times the curvature of one object's row below which steps no longer grow
+EPSILON = 0.1  # steps no longer grow once n times the curvature of an object's row is below this
 LONGEST = 0.25  # largest step along a single comparison, however small the estimated curvature is
 
 

@@ -207,7 +207,7 @@ def choose(
     belief: Belief | None = None,
     random_fraction: float = 0.0,
 ) -> Chosen:
-    """Choose questions as :func:`choose_questions` does, with their scores; ``excluded`` are keys of questions.
+    """Choose questions as :func:`choose_questions` does, with their scores; ``excluded`` holds keys of questions.
 
     Fewer than ``count`` questions are returned if no more are left.
     """

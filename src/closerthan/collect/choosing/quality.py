@@ -170,7 +170,7 @@ def _repeats(store: Store, study: Study) -> dict[int, tuple[int, int]]:
 
 
 def _agreements(store: Store, study: Study) -> dict[int, tuple[int, int]]:
-    """Return, for each participant, the numbers of shared questions answered like most others and compared at all.
+    """Return for each participant how many shared questions were answered like most others, and how many were compared.
 
     Questions without a unique most frequent answer of the other participants are not compared.
     """

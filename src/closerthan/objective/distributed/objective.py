@@ -62,7 +62,7 @@ class Distributed:
 
     @property
     def threads(self) -> int:
-        return 1  # fits that ran at once would exchange their moves in different orders
+        return 1  # concurrent fits would exchange their moves in different orders
 
     def parallel_starts(self, comparisons: Comparisons) -> int:  # noqa: ARG002
         return 1

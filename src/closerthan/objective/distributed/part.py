@@ -14,7 +14,7 @@ __all__ = ["Part"]
 
 @dataclass(frozen=True, eq=False)
 class Part:
-    """The comparisons of one process among those of all, which are numbered process by process.
+    """One process's comparisons, numbered consecutively over all processes.
 
     Parameters
     ----------
