@@ -208,7 +208,7 @@ def test_ctrl_c_keeps_the_best_maps_so_far(two_views, tmp_path, monkeypatch):
     interrupting_embed(monkeypatch, after=30)
     done = CliRunner().invoke(app, ["views", "answers.csv", "--dims", "1", "--starts", "2"])
     assert done.exit_code == INTERRUPTED, done.output
-    assert "the best so far" in done.stderr
+    assert "the best maps so far" in done.stderr
     assert (tmp_path / "answers-views.html").exists()
     assert ct.files.read_map(tmp_path / "answers-views-1.csv")[0].shape == (N_OBJECTS, 1)
 

@@ -88,8 +88,10 @@ def _race(result: Result) -> list[Fact]:
     by_people = result.settings is not None and result.settings.by == "people"
     held_out = "answers of held-out people" if by_people else "held-out answers"
     best = {winner.loss: winner.held_out_error}
-    for candidate in others:
-        best.setdefault(candidate.loss, candidate.held_out_error)
+    for candidate in others:  # relative to the winner on the same answers; some took part in fewer rounds
+        behind = candidate.held_out_error if math.isnan(candidate.behind) else winner.held_out_error + candidate.behind
+        best[candidate.loss] = min(best.get(candidate.loss, math.inf), behind)
+    best[winner.loss] = winner.held_out_error
     errors = ", ".join(f"{loss} {percent(error)}" for loss, error in best.items())
     note = f"chosen by the error on {held_out}, each loss with its best penalty: {errors}"
     if result.tied_losses:
