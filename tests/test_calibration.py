@@ -3,7 +3,18 @@
 import numpy as np
 import pytest
 
-from closerthan.calibration import MOST_FROM_ALL_STARTS, Calibration, Tenth, reliability, tenths, unreliable
+import closerthan as ct
+from closerthan.accuracy import pair_similarities
+from closerthan.calibration import (
+    MOST_FROM_ALL_STARTS,
+    Calibration,
+    ChoiceCalibration,
+    Tenth,
+    reliability,
+    tenths,
+    unreliable,
+)
+from closerthan.comparisons import Choices
 
 
 def answers_of(curve, n_answers, seed=0):
@@ -141,3 +152,33 @@ def test_overconfident_probabilities_are_detected():
     measured = tenths(Calibration(1.5).probability(scores))
     assert unreliable(measured)[-1].predicted > 0.9
     assert "as a ranking only" in reliability(measured)
+
+
+def odd_one_out(x, slope, lapse, number, rng):
+    """Answers that follow Luce's rule with minus squared distances times a slope, and a lapse rate."""
+    rows = []
+    for _ in range(number):
+        three = rng.permutation(len(x))[:3]
+        pairs = np.array([three[[1, 2]], three[[0, 2]], three[[0, 1]]])
+        weights = np.exp(-slope * ((x[pairs[:, 0]] - x[pairs[:, 1]]) ** 2).sum(axis=1))
+        odd = rng.choice(3, p=lapse / 3 + (1 - lapse) * weights / weights.sum())
+        (a, b), o = pairs[odd], three[odd]
+        rows += [[a, b, o], [b, a, o]]
+    return ct.Comparisons.from_triplets(rows, answers=np.repeat(np.arange(number), 2), n_objects=len(x))
+
+
+@pytest.mark.parametrize(("slope", "lapse"), [(0.5, 0.0), (4.0, 0.2)])
+def test_slope_and_lapse_rate_of_whole_answers_are_recovered(slope, lapse, rng):
+    x = rng.normal(size=(20, 2))
+    choices = Choices.of(odd_one_out(x, slope, lapse, 4000, rng))
+    found = ChoiceCalibration.fitted(choices, pair_similarities(choices, x))
+    assert found.slope == pytest.approx(slope, rel=0.15)
+    assert found.lapse == pytest.approx(lapse, abs=0.04)
+    assert found.n_answers == 4000
+
+
+def test_the_slope_stays_finite_where_every_answer_is_right():
+    choices = Choices.of(ct.Comparisons.from_triplets([[0, 1, 2], [1, 0, 2]], answers=[0, 0]))
+    found = ChoiceCalibration.fitted(choices, pair_similarities(choices, [[0.0], [1.0], [5.0]]))
+    assert np.isfinite(found.slope)
+    assert found.log_probability(choices, np.array([5.0, 0.0, 0.0]))[0] < 0

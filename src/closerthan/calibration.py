@@ -11,12 +11,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import expit, logit
 
+from closerthan.accuracy import chance_levels, log_probabilities
 from closerthan.arrays import Array, one_blas_thread
+from closerthan.comparisons import Choices
 from closerthan.comparisons.questions import consecutive_numbers
 from closerthan.metrics import clustered_number, error_interval
 from closerthan.wording import percent
 
-__all__ = ["Calibration", "Tenth", "reliability", "tenths", "unreliable"]
+__all__ = ["Calibration", "ChoiceCalibration", "Tenth", "reliability", "tenths", "unreliable"]
 
 # Weak priors, set by judgement; docs/measured/trust-lapses.md measures the resulting calibration.
 SLOPE_SPREAD = 3.0  # prior standard deviation of log(slope): keeps the slope finite where no answer is wrong
@@ -25,6 +27,7 @@ LAPSE_PRIOR = 5.0  # b of the Beta(1, b) prior of the lapse rate, whose mode is 
 LEAST_LAPSE, MOST_LAPSE = 1e-4, 0.9  # bounds that keep the log odds of the lapse rate finite
 FIRST_LAPSES = (0.02, 0.2, 0.5)  # starting values of the fit: a low power without lapses can be a local optimum
 MOST_FROM_ALL_STARTS = 100_000  # scores; with more, only the start that is best on a sample is fitted to all
+MOST_WHOLE_ANSWERS = 20_000  # whole answers to fit two numbers to; with more, equally spaced ones are used
 WORTH_THREADS = 4_000  # number of scores from which the fits from all starting values run in parallel
 FEWEST_TO_DOUBT = 30  # independent answers in a tenth, set by judgement; fewer are inconclusive
 CLEARLY_OFF = 0.05  # difference of predicted and observed frequency that matters in practice, set by judgement
@@ -193,6 +196,96 @@ class Calibration:
         if data is None:
             return None
         return cls(**{**data, "tenths": tuple(Tenth(*tenth) for tenth in data["tenths"])})
+
+
+@dataclasses.dataclass(frozen=True)
+class ChoiceCalibration:
+    """Probabilities of whole answers as a function of log similarities: a slope and a lapse rate.
+
+    The probability of an answer is ``lapse * chance + (1 - lapse) * P``, where P is that of Luce's choice rule with the
+    log similarities multiplied by the slope, the inverse of a temperature
+    (:func:`closerthan.accuracy.log_probabilities`), and chance is the probability of a random answer.
+
+    Attributes
+    ----------
+    slope, lapse
+        The slope and the lapse rate.
+    n_answers
+        Number of held-out answers that the two were fitted to; 0 if they were not fitted.
+
+    Examples
+    --------
+    >>> from closerthan.accuracy import pair_similarities
+    >>> from closerthan.comparisons import Comparisons
+    >>> choices = Choices.of(Comparisons.from_triplets([[0, 1, 2], [1, 0, 2]], answers=[0, 0]))
+    >>> similarities = pair_similarities(choices, [[0.0], [1.0], [2.0]])
+    >>> ChoiceCalibration(slope=0.0).log_probability(choices, similarities).round(3)
+    array([-1.099])
+    """
+
+    slope: float = 1.0
+    lapse: float = 0.0
+    n_answers: int = 0
+
+    @classmethod
+    def fitted(cls, choices: Choices, log_similarities: Array) -> Self:
+        """Fit slope and lapse rate to held-out answers by penalised maximum likelihood.
+
+        Examples
+        --------
+        >>> rng = np.random.default_rng(0)
+        >>> rows = np.array([rng.permutation(9)[:3] for _ in range(3000)])
+        >>> x = rng.normal(size=9)
+        >>> far, near = (-((x[rows[:, 0]] - x[rows[:, place]]) ** 2) for place in (2, 1))
+        >>> reverse = rng.random(3000) > 1 / (1 + np.exp(3 * (far - near)))
+        >>> rows[reverse] = rows[reverse][:, [0, 2, 1]]
+        >>> from closerthan.accuracy import pair_similarities
+        >>> from closerthan.comparisons import Comparisons
+        >>> choices = Choices.of(Comparisons.from_triplets(rows))
+        >>> bool(abs(ChoiceCalibration.fitted(choices, pair_similarities(choices, x[:, None])).slope - 3) < 0.5)
+        True
+        """
+        from scipy.optimize import minimize
+
+        if not len(choices):
+            raise ValueError("there are no answers to calibrate with; hold some out")
+        n_answers = len(choices)
+        if n_answers > MOST_WHOLE_ANSWERS:
+            used = np.arange(0, n_answers, math.ceil(n_answers / MOST_WHOLE_ANSWERS))
+            log_similarities = log_similarities[choices.pairs_of_answers(used)]
+            choices = choices.take(used)
+        weights = np.ones(len(choices)) if choices.weights is None else choices.weights
+        size = np.repeat(log_similarities[choices.starts[:-1]], choices.sizes) - log_similarities
+        unit = float(np.sqrt(np.mean(size**2))) or 1.0
+        chance = np.log(chance_levels(choices))
+
+        def cost(parameters: Array) -> float:
+            """Return the negative log posterior density."""
+            log_slope, lapse_odds = parameters
+            slope, lapse = math.exp(log_slope) / unit, float(expit(lapse_odds))
+            attentive = math.log1p(-lapse) + log_probabilities(choices, slope * log_similarities)
+            total = float(np.sum(weights * np.logaddexp(math.log(lapse) + chance, attentive)))
+            return float(0.5 * (log_slope / SLOPE_SPREAD) ** 2 - (LAPSE_PRIOR - 1) * math.log1p(-lapse) - total)
+
+        bounds = [(-6.0, 6.0), (logit(LEAST_LAPSE), logit(MOST_LAPSE))]
+        fits = [
+            minimize(cost, np.array([0.0, logit(first)]), method="Nelder-Mead", bounds=bounds, options={"xatol": 1e-3})
+            for first in FIRST_LAPSES[:2]
+        ]
+        log_slope, lapse_odds = min(fits, key=lambda fit: float(fit.fun)).x
+        return cls(math.exp(log_slope) / unit, float(expit(lapse_odds)), n_answers)
+
+    def log_probability(self, choices: Choices, log_similarities: Array) -> Array:
+        """Return the logarithm of the probability of each answer."""
+        logs = log_probabilities(choices, self.slope * log_similarities)
+        if not self.lapse:
+            return logs
+        return np.logaddexp(math.log(self.lapse) + np.log(chance_levels(choices)), math.log1p(-self.lapse) + logs)
+
+    @classmethod
+    def from_data(cls, data: dict[str, Any] | None) -> Self | None:
+        """Return the calibration that ``dataclasses.asdict`` described; None stays None."""
+        return None if data is None else cls(**data)
 
 
 def tenths(

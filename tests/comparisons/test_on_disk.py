@@ -175,6 +175,12 @@ class TestLargeFiles:
         assert rows.isdisjoint({tuple(row) for row in held_out.rows.tolist()})
         assert 30 < len(train.take(slice(None))) == 100 - len(held_out)
 
+    def test_a_sample_of_all_rows_counts_no_skipped_rows(self, stored, rng):
+        train, held_out = Comparisons.of(stored).split(0.3, rng)
+        everything = train.sample(1000, rng)
+        assert len(everything) == 100 - len(held_out)
+        assert np.array_equal(everything.rows, np.delete(np.array(stored), train.skipped, axis=0))
+
     def test_weights_may_be_in_memory_or_in_a_file(self, stored):
         in_a_file = temporary(np.ones(100))
         for weights in (np.ones(100), in_a_file):

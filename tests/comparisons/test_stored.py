@@ -72,7 +72,7 @@ class TestColumns:
 
     def test_no_more_people_are_held_out_than_requested(self, study, rng):
         assert in_files(study).split(0.2, rng, by="people")[1].n_people == 1
-        with pytest.raises(ValueError, match=r"a share of 0\.01 of 5 people leaves one part empty"):
+        with pytest.raises(ValueError, match=r"a fraction of 0\.01 of 5 people leaves one part empty"):
             in_files(study).split(0.01, rng, by="people")
 
     def test_a_sample_has_all_columns_of_its_rows(self, study, rng):

@@ -106,7 +106,7 @@ def test_only_functions_that_a_loss_calls_are_compiled_and_an_error_says_if_that
 @pytest.mark.slow
 def test_a_user_loss_works_with_every_solver(problem):
     for solver in ct.solvers.SOLVERS:
-        result = ct.embed(problem.train, loss=Exponential(scale=2.0), solver=solver, seed=0, epochs=3)
+        result = ct.embed(problem.train, loss=Exponential(scale=2.0), penalty=0, solver=solver, seed=0, epochs=3)
         assert result.best_record.objective < result.history.objective[0]
 
 
@@ -130,7 +130,7 @@ def test_a_loss_that_cannot_be_compiled_is_reported_in_one_sentence():
             return self.scale, 0.0
 
     with pytest.raises(TypeError, match=r"the loss Odd cannot be compiled: .* annotated parameters"):
-        ct.embed([[0, 1, 2]], loss=Odd())
+        ct.embed([[0, 1, 2]], loss=Odd(), penalty=0)
 
 
 def _unknown(number):
@@ -151,7 +151,7 @@ def _unknown(number):
 def test_the_error_names_what_cannot_be_compiled(value, message):
     loss = type("Odd", (ct.Loss,), {"value": value, "slopes": lambda self, near, far: (1.0, -1.0)})
     with pytest.raises(TypeError, match=rf"the loss Odd cannot be compiled: .* numba says: .*{message}") as raised:
-        ct.embed([[0, 1, 2]], loss=loss())
+        ct.embed([[0, 1, 2]], loss=loss(), penalty=0)
     assert "During" not in str(raised.value)
 
 
@@ -163,7 +163,7 @@ def test_slopes_that_cannot_be_compiled_are_reported_with_every_solver(solver):
     methods = {"value": lambda self, near, far: near, "slopes": lambda self, near, far: (_unknown(near), 0.0)}
     loss = type("Odd", (ct.Loss,), methods)
     with pytest.raises(TypeError, match=r"the loss Odd cannot be compiled: .* numba says: .*'loads' of type json"):
-        ct.embed([[0, 1, 2]], loss=loss(), solver=solver, callback=lambda *_: pytest.fail("too late"))
+        ct.embed([[0, 1, 2]], loss=loss(), penalty=0, solver=solver, callback=lambda *_: pytest.fail("too late"))
 
 
 def test_the_location_of_an_error_is_reported_for_user_folders_of_any_name(tmp_path, monkeypatch):
@@ -191,7 +191,7 @@ def test_a_parameter_that_is_not_a_number_is_reported():
             return 1.0, 0.0
 
     with pytest.raises(TypeError, match="Named: kind is 'steep'; a loss's parameters must be numbers"):
-        ct.embed([[0, 1, 2]], loss=Named())
+        ct.embed([[0, 1, 2]], loss=Named(), penalty=0)
 
 
 @pytest.mark.slow
@@ -212,7 +212,7 @@ def test_negative_losses_and_losses_undefined_at_zero_distance_can_be_fitted(pro
             return far / (near + far) ** 2, -near / (near + far) ** 2
 
     for loss in (Shifted(), Ratio()):
-        result = ct.embed(problem.train, loss=loss, seed=0, epochs=20)
+        result = ct.embed(problem.train, loss=loss, penalty=0, seed=0, epochs=20)
         assert result.stopped_by != "diverged"
         assert result.best_record.train_error < 0.3
 
@@ -264,7 +264,9 @@ def test_user_losses_can_be_sent_to_other_processes_as_in_grid_searches(problem)
     import pickle
 
     again = pickle.loads(cloudpickle.dumps(Mine(scale=2.0)))
-    maps = [ct.embed(problem.train, loss=loss, seed=0, epochs=2).embedding for loss in (Mine(scale=2.0), again)]
+    maps = [
+        ct.embed(problem.train, loss=loss, penalty=0, seed=0, epochs=2).embedding for loss in (Mine(scale=2.0), again)
+    ]
     assert np.array_equal(*maps)
 
 

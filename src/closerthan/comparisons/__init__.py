@@ -1,5 +1,6 @@
 """Answers as comparisons of distances: the containers of data and the functions that work on rows."""
 
+from closerthan.comparisons.choices import Choices
 from closerthan.comparisons.container import Comparisons
 from closerthan.comparisons.labels import sort_names, text_of
 from closerthan.comparisons.on_disk import array_bytes
@@ -10,6 +11,7 @@ from closerthan.comparisons.stored import StoredComparisons
 from closerthan.comparisons.trials import Trials
 
 __all__ = [
+    "Choices",
     "Comparisons",
     "StoredComparisons",
     "Trials",

@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from closerthan.arrays import frozen
 from closerthan.checks import checked, whole
-from closerthan.comparisons.grouping import AUTO, check_by, groups, split_unit
+from closerthan.comparisons.grouping import AUTO, check_by, draw_groups, groups, number_of_units, split_unit
 from closerthan.comparisons.on_disk import array_bytes, count_numbers, survey_rows, weight_summary
 from closerthan.comparisons.parsing import (
     CHUNK,
@@ -31,7 +31,6 @@ from closerthan.comparisons.parsing import (
     table_of,
     whole_numbers,
 )
-from closerthan.comparisons.splitting import draw_groups, number_of_units
 from closerthan.comparisons.trials import Trials
 from closerthan.wording import counted, html_table
 
@@ -328,7 +327,7 @@ class Comparisons:
 
     @property
     def n_answers(self) -> int:
-        """Number of answers that the rows are from."""
+        """Number of answers from which the rows come."""
         return len(self) if self.answers is None else int(np.count_nonzero(np.bincount(self.answers)))
 
     @property
@@ -357,7 +356,7 @@ class Comparisons:
 
     @property
     def lines(self) -> NDArray[np.int32] | None:
-        """Line of the file, counted from 1, that each row is from, or None."""
+        """Line of the file, counted from 1, from which each row comes, or None."""
         return None if self.trials is None else self.trials.lines
 
     @property
@@ -456,12 +455,12 @@ class Comparisons:
             object.__setattr__(self, "_questions", frozen(group))
 
     @checked
-    def split(self, share: float, rng: np.random.Generator, *, by: str = AUTO) -> "tuple[Comparisons, Comparisons]":
-        """Split at random into two parts, of which the second has ``share`` of the answers (or people).
+    def split(self, fraction: float, rng: np.random.Generator, *, by: str = AUTO) -> "tuple[Comparisons, Comparisons]":
+        """Split at random into two parts, of which the second has ``fraction`` of the answers (or people).
 
         Parameters
         ----------
-        share
+        fraction
             Fraction of the answers (or people) in the second part, as nearly as whole groups allow.
         rng
             Random number generator.
@@ -476,12 +475,12 @@ class Comparisons:
         """
         by = self.split_unit(by)
         if by == "comparisons":
-            held_out = number_of_units(share, len(self), by)
+            held_out = number_of_units(fraction, len(self), by)
             order = rng.permutation(len(self))
             return self.take(np.sort(order[held_out:])), self.take(np.sort(order[:held_out]))
         group = self.groups(by)
         sizes = self._sizes(group, by)
-        number = number_of_units(share, int(sizes.sum()), by)
+        number = number_of_units(fraction, int(sizes.sum()), by)
         if len(sizes) == 1:
             reason = "from one block" if by == "blocks" else "about the same objects"
             raise ValueError(f"all {int(sizes[0])} answers are {reason} and stay together, so one part would be empty")

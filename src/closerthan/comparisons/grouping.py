@@ -1,4 +1,4 @@
-"""Grouping: which comparisons stay together when some are held out.
+"""Grouping: which comparisons stay together when some are held out, and which groups are held out.
 
 Held-out answers must not be predictable from training answers about the same question. The comparisons of one answer
 are correlated, and so are the answers to one question, so both stay together. A question is the set of objects that
@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from closerthan.checks import ParameterError
 from closerthan.comparisons.questions import consecutive_numbers, keys_of_answers, object_set_keys
 
-__all__ = ["AUTO", "BY", "check_by", "groups", "split_unit"]
+__all__ = ["AUTO", "BY", "check_by", "draw_groups", "groups", "number_of_units", "split_unit"]
 
 AUTO = "auto"
 BY = (AUTO, "answers", "blocks", "people", "comparisons")
@@ -78,3 +78,39 @@ def groups(
     is_present = np.bincount(answers) > 0  # some answers may have been left out
     number = consecutive_numbers(keys_of_answers(rows, n_objects, answers)[is_present])
     return number[answers if is_present.all() else (np.cumsum(is_present) - 1)[answers]]
+
+
+def number_of_units(fraction: float, total: int, by: str) -> int:
+    """Return ``fraction`` of ``total`` units as a whole number; raise an error if either part would be empty.
+
+    Examples
+    --------
+    >>> number_of_units(0.25, 8, "people")
+    2
+    """
+    number = round(fraction * total) if 0 < fraction < 1 else 0
+    if not 0 < number < total:
+        raise ValueError(f"a fraction of {fraction} of {total} {by} leaves one part empty; choose another fraction")
+    return number
+
+
+def draw_groups(sizes: NDArray[np.int64], number: int, rng: np.random.Generator) -> NDArray[np.bool_]:
+    """Draw random groups whose sizes add up to about ``number``; return a mask of the groups.
+
+    Examples
+    --------
+    >>> draw_groups(np.array([1, 1, 1, 1]), 2, np.random.default_rng(0)).sum()
+    np.int64(2)
+    """
+    order = rng.permutation(len(sizes))
+    # A group larger than the target (a question that everybody was asked) is drawn only if there is no other.
+    is_large = sizes > number
+    if is_large.any():
+        order = order[np.argsort(np.where(is_large, sizes, 0)[order], kind="stable")]
+    total = np.cumsum(sizes[order])
+    last = int(np.searchsorted(total, number))
+    if last and total[last] - number > number - total[last - 1]:
+        last -= 1
+    is_drawn = np.zeros(len(sizes), dtype=bool)
+    is_drawn[order[: min(last + 1, len(sizes) - 1)]] = True
+    return is_drawn

@@ -312,7 +312,7 @@ def checked_weights(weights: ArrayLike | None, n_rows: int) -> NDArray[np.float6
         row, cell = next(
             (row, cell) for row, cell in enumerate(np.asarray(weights, dtype=object)) if not is_number(cell)
         )
-        raise ValueError(f"row {row}: the weight is {cell!r}; weights are finite numbers, not negative") from None
+        raise ValueError(f"row {row}: the weight is {cell!r}; weights must be finite and not negative") from None
     if weight.shape != (n_rows,):
         raise ValueError(
             f"weights have shape {weight.shape}, but there are {n_rows} comparisons; one per row is needed"
@@ -320,7 +320,7 @@ def checked_weights(weights: ArrayLike | None, n_rows: int) -> NDArray[np.float6
     valid = np.isfinite(weight) & (weight >= 0)
     if not valid.all():
         row = int(np.argmin(valid))
-        raise ValueError(f"row {row}: the weight is {weight[row]}; weights are finite and not negative")
+        raise ValueError(f"row {row}: the weight is {weight[row]}; weights must be finite and not negative")
     if weight.max() > np.finfo(np.float64).max / max(n_rows, 1):
         raise ValueError("the sum of all weights is not finite; divide them by the largest")
     largest = weight.max(initial=0.0)

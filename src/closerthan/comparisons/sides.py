@@ -14,7 +14,7 @@ __all__ = ["fraction_on_left", "without_one_sided"]
 # Set by judgement, not tuned.
 FEWEST_ANSWERS = 20  # answers with a side; fewer may be on one side by chance
 ONE_SIDE = 0.95  # fraction of all answers
-ONE_SIDE_OF_A_PERSON = 0.8  # fraction of a person's answers; lower, since a person has fewer of them
+ONE_SIDE_OF_A_PERSON = 0.8  # the same for one person; lower than for all answers, since a person gives fewer
 FEWEST_OF_A_PERSON = 5  # answers with a side
 MOST_PEOPLE = 0.9  # fraction of the people: one or two careless ones do not make the file one-sided
 

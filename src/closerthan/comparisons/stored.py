@@ -10,10 +10,9 @@ from numpy.typing import NDArray
 from closerthan.arrays import frozen
 from closerthan.checks import checked
 from closerthan.comparisons.container import COLUMNS, NO_WEIGHT, Comparisons
-from closerthan.comparisons.grouping import AUTO
+from closerthan.comparisons.grouping import AUTO, number_of_units
 from closerthan.comparisons.on_disk import FileRows, Stored, in_blocks, large_file
 from closerthan.comparisons.questions import object_set_keys, splitmix64
-from closerthan.comparisons.splitting import number_of_units
 
 __all__ = ["StoredComparisons"]
 
@@ -67,7 +66,7 @@ class StoredComparisons(Comparisons):
 
     @property
     def n_answers(self) -> int:
-        """Number of answers that the rows are from."""
+        """Number of answers from which the rows come."""
         return len(self) if self.answers is None else _number_of_runs(self.answers)
 
     def replace(self, **changes: Any) -> Comparisons:
@@ -88,7 +87,7 @@ class StoredComparisons(Comparisons):
 
     @checked
     def in_memory(self, most: int, rng: np.random.Generator) -> Comparisons:
-        """Return a random sample of about ``most`` rows, in memory; all rows if there are no more."""
+        """Return a random sample of about ``most`` rows, in memory; all rows if there are fewer."""
         return self.sample(most, rng)
 
     def _take_rows(self, selection: NDArray[Any] | slice) -> Comparisons:
@@ -102,8 +101,8 @@ class StoredComparisons(Comparisons):
 
     @checked
     def sample(self, number: int, rng: np.random.Generator) -> Comparisons:
-        """Return about ``number`` random rows in memory; all rows if there are no more."""
-        if number >= len(self):
+        """Return about ``number`` random rows in memory; all rows if there are fewer."""
+        if number >= len(self) and self.skipped is None:
             return self
         parts = []
         for first, block in self.blocks_of_answers():
@@ -115,8 +114,8 @@ class StoredComparisons(Comparisons):
         return self._from_parts(parts)
 
     @checked
-    def split(self, share: float, rng: np.random.Generator, *, by: str = AUTO) -> tuple[Comparisons, Comparisons]:
-        """Split at random into two parts: the rest, which stays in the file, and ``share`` of the answers, in memory.
+    def split(self, fraction: float, rng: np.random.Generator, *, by: str = AUTO) -> tuple[Comparisons, Comparisons]:
+        """Split at random into two parts: the rest, which stays in the file, and a fraction of the answers, in memory.
 
         A row belongs to the second part if a hash of its question (or block) is small enough, so that all answers to a
         question are in one part. The second part has at most about a million comparisons. See
@@ -124,8 +123,8 @@ class StoredComparisons(Comparisons):
         """
         by = self.split_unit(by)
         salt = rng.integers(2**64, dtype=np.uint64)
-        limit = np.uint64(min(share, MOST_SPLIT_OFF / len(self)) * 2.0**64)
-        held_out_people = self._people_to_hold_out(share, rng) if by == "people" else None
+        limit = np.uint64(min(fraction, MOST_SPLIT_OFF / len(self)) * 2.0**64)
+        held_out_people = self._people_to_hold_out(fraction, rng) if by == "people" else None
         places, parts, some_weight_left = [], [], self.weights is None
         for first, block in self.blocks_of_answers():
             if held_out_people is not None:
@@ -143,7 +142,7 @@ class StoredComparisons(Comparisons):
         skipped, second = np.concatenate(places), self._from_parts(parts)
         if not 0 < len(skipped) < len(self):
             raise ValueError(
-                f"a share of {share} of {len(self)} comparisons leaves one part empty; choose another share"
+                f"a fraction of {fraction} of {len(self)} comparisons leaves one part empty; choose another fraction"
             )
         if not some_weight_left or not (second.weights is None or second.weights.any()):
             raise ValueError(NO_WEIGHT)
@@ -180,12 +179,12 @@ class StoredComparisons(Comparisons):
         others = {field.name: getattr(self, field.name) for field in dataclasses.fields(Comparisons)}
         return Comparisons(**others | {name: frozen(column) for name, column in columns.items()} | {"dropped": {}})
 
-    def _people_to_hold_out(self, share: float, rng: np.random.Generator) -> NDArray[np.bool_]:
-        """Return whether to hold out each person: ``share`` of them, with at most a million rows in all."""
+    def _people_to_hold_out(self, fraction: float, rng: np.random.Generator) -> NDArray[np.bool_]:
+        """Return whether to hold out each person: ``fraction`` of them, with at most a million rows in all."""
         assert self.people is not None
         counts = self._rows_per_person()
         present = rng.permutation(np.flatnonzero(counts))
-        selected = present[: number_of_units(share, len(present), "people")]
+        selected = present[: number_of_units(fraction, len(present), "people")]
         n_within_limit = max(int(np.searchsorted(np.cumsum(counts[selected]), MOST_SPLIT_OFF, side="right")), 1)
         held_out = np.zeros(len(counts), dtype=bool)
         held_out[selected[:n_within_limit]] = True

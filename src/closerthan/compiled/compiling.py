@@ -168,7 +168,8 @@ def loss_type_of(loss_class: type[losses.Loss]) -> LossType:
     """Return the numba type for the code of a loss as it is now: globals that it reads may have changed."""
     if loss_class.__module__ == losses.__name__ and loss_class in _LOSS_TYPES:
         return _LOSS_TYPES[loss_class]  # the built-in losses read no variables
-    code = [(name, _digest(getattr(loss_class, name), (), set())) for name in ("value", "slopes")]
+    methods = ("value", "slopes", "log_similarity", "similarity_slope")
+    code = [(name, _digest(getattr(loss_class, name), (), set())) for name in methods]
     fingerprint = hashlib.sha256(_joined(b"loss", code)).hexdigest()[:16]
     loss_type = _LOSS_TYPES.get(loss_class)
     if loss_type is None or loss_type.fingerprint != fingerprint:
@@ -257,6 +258,16 @@ def slopes(loss: losses.Loss, near: float, far: float) -> tuple[float, float]:
     raise NotImplementedError("only for compiled code")
 
 
+def log_similarity(loss: losses.Loss, squared: float) -> float:
+    """Evaluate ``loss.log_similarity(squared)`` inside a kernel."""
+    raise NotImplementedError("only for compiled code")
+
+
+def similarity_slope(loss: losses.Loss, squared: float) -> float:
+    """Evaluate ``loss.similarity_slope(squared)`` inside a kernel."""
+    raise NotImplementedError("only for compiled code")
+
+
 # Without forceinline, the compiler inlines a loss only in kernels that call it once or twice.
 KERNEL_OPTIONS: Any = {"fastmath": FAST_SUMS, "error_model": "numpy"}
 LOSS_OPTIONS: Any = {**KERNEL_OPTIONS, "forceinline": True}
@@ -281,6 +292,22 @@ def _slopes(loss: Any, near: Any, far: Any) -> Any:
         return slope_near + loss.penalty_weight__, slope_far + loss.penalty_weight__
 
     return penalized
+
+
+@overload(log_similarity, strict=False, jit_options=LOSS_OPTIONS)
+def _log_similarity(loss: Any, squared: Any) -> Any:
+    if not isinstance(loss, LossType):
+        return None
+    own = numba.njit(**LOSS_OPTIONS)(_for_kernels(_LOSS_CLASSES[loss.fingerprint].log_similarity))
+    return lambda loss, squared: own(loss, squared)
+
+
+@overload(similarity_slope, strict=False, jit_options=LOSS_OPTIONS)
+def _similarity_slope(loss: Any, squared: Any) -> Any:
+    if not isinstance(loss, LossType):
+        return None
+    own = numba.njit(**LOSS_OPTIONS)(_for_kernels(_LOSS_CLASSES[loss.fingerprint].similarity_slope))
+    return lambda loss, squared: own(loss, squared)
 
 
 # ---- losses of many comparisons --------------------------------------------------------------------------------------

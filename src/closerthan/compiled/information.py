@@ -8,6 +8,8 @@ high where people answer at random.
 
 import math
 
+import numpy as np
+
 from closerthan.compiled.compiling import inlined, kernel, value
 
 
@@ -67,4 +69,56 @@ def odd_entropies(loss, questions, maps, of_mean, mean_of):
             mean_i, mean_j, mean_k = mean_i + p_i / n_maps, mean_j + p_j / n_maps, mean_k + p_k / n_maps
             entropy += (surprise(p_i) + surprise(p_j) + surprise(p_k)) / n_maps
         of_mean[q] = surprise(mean_i) + surprise(mean_j) + surprise(mean_k)
+        mean_of[q] = entropy
+
+
+@kernel
+def picks_entropies(loss, questions, picks, is_ordered, maps, of_mean, mean_of):
+    """Compute the same for questions "which of these options are the closest to the first object?".
+
+    ``picks`` has one row of positions among the options for each possible answer. The loss of an answer is the sum of
+    the losses of the comparisons that it implies: of each picked option with the options that were not picked and, if
+    the picks are ordered, with those that were picked later.
+    """
+    n_maps, n_options, n_answers = maps.shape[0], questions.shape[1] - 1, picks.shape[0]
+    costs = np.empty((n_options, n_options))
+    distances = np.empty(n_options)
+    p, mean = np.empty(n_answers), np.empty(n_answers)
+    is_open = np.empty(n_options, np.bool_)
+    for q in range(questions.shape[0]):
+        mean[:] = 0.0
+        entropy = 0.0
+        for m in range(n_maps):
+            for j in range(n_options):
+                distances[j] = squared_distance(maps[m], questions[q, 0], questions[q, j + 1])
+            for j in range(n_options):
+                for k in range(n_options):
+                    costs[j, k] = value(loss, distances[j], distances[k]) if j != k else 0.0
+            least = np.inf
+            for a in range(n_answers):
+                is_open[:] = True
+                if not is_ordered:
+                    for place in range(picks.shape[1]):
+                        is_open[picks[a, place]] = False
+                cost = 0.0
+                for place in range(picks.shape[1]):
+                    j = picks[a, place]
+                    is_open[j] = False
+                    for k in range(n_options):
+                        if is_open[k]:
+                            cost += costs[j, k]
+                p[a] = cost
+                least = min(least, cost)
+            total = 0.0
+            for a in range(n_answers):
+                p[a] = math.exp(least - p[a])
+                total += p[a]
+            for a in range(n_answers):
+                probability = p[a] / total
+                mean[a] += probability / n_maps
+                entropy += surprise(probability) / n_maps
+        surprise_of_mean = 0.0
+        for a in range(n_answers):
+            surprise_of_mean += surprise(mean[a])
+        of_mean[q] = surprise_of_mean
         mean_of[q] = entropy

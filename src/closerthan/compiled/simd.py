@@ -124,22 +124,24 @@ def summed(n_sums: int) -> Callable[[Any], Any]:
 def added(arithmetic: Callable[..., Any]) -> Any:
     """Define a function for kernels, ``function(maps, objects, out, places, factors)``, which adds to rows of ``out``.
 
-    The arithmetic returns what to add for i, l, j and k, in this order. If ``out`` has shape (objects, 3, dimensions),
-    the first of the three rows is changed. ``out`` may be one of the maps, and rows may coincide. ``places`` are the
-    rows of ``out`` to change, usually the objects themselves.
+    The arithmetic returns what to add for i, l, j and k, in this order, or for the i and j of a single pair. If
+    ``out`` has shape (objects, 3, dimensions), the first of the three rows is changed. ``out`` may be one of the maps,
+    and rows may coincide. ``places`` are the rows of ``out`` to change, usually the objects themselves.
     """
 
     @intrinsic
     def function(typing_context: Any, maps: Any, objects: Any, out: Any, places: Any, factors: Any) -> Any:
         def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
             rows, n_dims = _rows(context, builder, signature.args[0], arguments[0], arguments[1])
-            (i, j, l, k), _ = _rows(context, builder, signature.args[2], arguments[2], arguments[3])  # noqa: E741
+            changed, _ = _rows(context, builder, signature.args[2], arguments[2], arguments[3])
+            if len(changed) == 4:  # in a triplet i and l are the same row; side by side, they become one addition
+                i, j, l, k = changed  # noqa: E741
+                changed = [i, l, j, k]
             number, widths = _numbers(signature.args[2])
             for first, width in _along(builder, n_dims, widths):
                 kind = _kind(number, width)
                 changes = arithmetic(*_read(builder, rows, arguments[4], first, kind))
-                # In a triplet i and l are the same row. Because they are adjacent here, they become one addition.
-                for row, change in zip((i, l, j, k), changes, strict=True):
+                for row, change in zip(changed, changes, strict=True):
                     place = _place(builder, row[0], first, kind)
                     old = Vector(builder, builder.load(place, align=4))
                     builder.store((old + change).value, place, align=4)
