@@ -28,6 +28,12 @@ contradict the map; CKL depends, apart from ``mu``, only on the ratio of the dis
 comparison costs nothing once the far pair is farther by a margin. GNMDS measures the violation in squared
 distances and grows linearly with it; SOE measures it in distances and grows quadratically.
 
+STE, t-STE and CKL are moreover instances of Luce's choice rule with a similarity g, which extends them to choices among
+more than two pairs (:mod:`closerthan.accuracy`):
+
+    loss(near, far) = -log(g(near) / (g(near) + g(far))),
+    log g(d^2) = -d^2 (ste),   -(a + 1) / 2 log(1 + d^2 / a) (tste),   -log(mu + d^2) (ckl).
+
 A loss only has to provide its value and its two partial derivatives (the *slopes*) s_near = d loss / d near and
 s_far = d loss / d far. The gradient with respect to the map follows by the chain rule and is implemented once for
 all losses, in :mod:`closerthan.compiled.rows`:
@@ -52,7 +58,7 @@ References
 import contextlib
 import dataclasses
 import math
-from typing import Self, dataclass_transform
+from typing import NamedTuple, Self, dataclass_transform
 
 from closerthan.checks import positive
 from closerthan.registry import resolve
@@ -64,6 +70,7 @@ __all__ = [
     "SOE",
     "STE",
     "TSTE",
+    "DotProduct",
     "Loss",
     "Penalized",
     "loss_named",
@@ -115,6 +122,29 @@ class Loss:
     def slopes(self, near: float, far: float) -> tuple[float, float]:
         """Return the partial derivatives of ``value`` with respect to ``near`` and ``far``."""
         raise NotImplementedError
+
+    def log_similarity(self, squared: float) -> float:
+        """Return the logarithm of the similarity g of a pair with this squared distance.
+
+        A loss with a similarity is a choice rule: ``value(near, far) = -log(g(near) / (g(near) + g(far)))``, and the
+        same g gives probabilities of choices among more than two pairs (Luce 1959). Other losses have none.
+        """
+        raise NotImplementedError
+
+    def similarity_slope(self, squared: float) -> float:
+        """Return the derivative of :meth:`log_similarity` with respect to the squared distance."""
+        raise NotImplementedError
+
+    @property
+    def is_choice_rule(self) -> bool:
+        """True if the loss has a similarity, so that it can predict choices among any number of pairs.
+
+        Examples
+        --------
+        >>> CKL().is_choice_rule, GNMDS().is_choice_rule
+        (True, False)
+        """
+        return type(self).log_similarity is not Loss.log_similarity
 
     @property
     def is_likelihood(self) -> bool:
@@ -182,6 +212,12 @@ class STE(Loss):
         slope = 1.0 / (1.0 + math.exp(min(far - near, 700.0)))
         return slope, -slope
 
+    def log_similarity(self, squared: float) -> float:
+        return -squared
+
+    def similarity_slope(self, squared: float) -> float:
+        return -1.0
+
 
 class TSTE(Loss):
     """Stochastic triplet embedding with a heavy-tailed Student-t kernel (van der Maaten & Weinberger 2012).
@@ -219,6 +255,12 @@ class TSTE(Loss):
         lead = min(power * math.log((self.alpha + far) / (self.alpha + near)), 700.0)
         weight = power / (1.0 + math.exp(lead))
         return weight / (self.alpha + near), -weight / (self.alpha + far)
+
+    def log_similarity(self, squared: float) -> float:
+        return -0.5 * (self.alpha + 1.0) * math.log(1.0 + squared / self.alpha)
+
+    def similarity_slope(self, squared: float) -> float:
+        return -0.5 * (self.alpha + 1.0) / (self.alpha + squared)
 
 
 def root_power(number: float, exponent: int) -> float:
@@ -259,6 +301,12 @@ class WholeTSTE(Loss):
         weight = 0.5 * (self.alpha + 1.0) * odds / (1.0 + odds)
         return weight / (self.alpha + near), -weight / (self.alpha + far)
 
+    def log_similarity(self, squared: float) -> float:
+        return -0.5 * (self.alpha + 1.0) * math.log(1.0 + squared / self.alpha)
+
+    def similarity_slope(self, squared: float) -> float:
+        return -0.5 * (self.alpha + 1.0) / (self.alpha + squared)
+
 
 class CKL(Loss):
     """Negative log-likelihood of the crowd kernel's response model (Tamuz et al. 2011).
@@ -282,6 +330,12 @@ class CKL(Loss):
     def slopes(self, near: float, far: float) -> tuple[float, float]:
         slope_near = 1.0 / (near + far + 2.0 * self.mu)
         return slope_near, slope_near - 1.0 / (far + self.mu)
+
+    def log_similarity(self, squared: float) -> float:
+        return -math.log(self.mu + squared)
+
+    def similarity_slope(self, squared: float) -> float:
+        return -1.0 / (self.mu + squared)
 
 
 class SOE(Loss):
@@ -335,12 +389,37 @@ class Penalized(Loss):
     def in_kernels(self) -> Loss:
         return dataclasses.replace(self, loss=self.loss.in_kernels())
 
+    @property
+    def is_choice_rule(self) -> bool:
+        return self.loss.is_choice_rule
+
+    def log_similarity(self, squared: float) -> float:
+        return self.loss.log_similarity(squared)
+
+    def similarity_slope(self, squared: float) -> float:
+        return self.loss.similarity_slope(squared)
+
     def value(self, near: float, far: float) -> float:
         return self.loss.value(near, far) + self.weight * (near + far)
 
     def slopes(self, near: float, far: float) -> tuple[float, float]:
         slope_near, slope_far = self.loss.slopes(near, far)
         return slope_near + self.weight, slope_far + self.weight
+
+
+class DotProduct(NamedTuple):
+    """Choice rule for dimensions with a meaning: the similarity of a pair is ``exp(scale * x_i . x_j)``.
+
+    It takes the place of a loss where whole answers are fitted as choices among pairs. Since the dot product depends on
+    the origin and the axes of a map, it is no loss: those are functions of distances.
+
+    References
+    ----------
+    M. N. Hebart, C. Y. Zheng, F. Pereira, C. I. Baker: Revealing the multidimensional mental representations of natural
+    objects underlying human similarity judgements. Nature Human Behaviour 4, 2020.
+    """
+
+    scale: float = 1.0
 
 
 def without_penalty(loss: Loss) -> Loss:

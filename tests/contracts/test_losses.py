@@ -182,8 +182,9 @@ def test_a_penalty_leaves_the_answers_model_as_it_is(loss, weight):
 
 
 @pytest.mark.parametrize("share_kernels", [False, True])
-def test_a_penalty_of_0_gives_the_same_bits_as_none(loss, answers, share_kernels, rng):
-    x = rng.standard_normal((12, 3))
+def test_a_penalty_of_0_gives_the_same_bits_as_none(answers, share_kernels, rng):
+    """A kernel adds the penalty to any loss in the same way, so one loss is enough."""
+    loss, x = LOSSES["ste"](), rng.standard_normal((12, 3))
     gram, schedule, order = x @ x.T, StepSchedule(0.1, 100.0, 4.0), rng.integers(60, size=80)
     visits = visits_of(order, weight_seed=1)
     results = []
@@ -201,9 +202,9 @@ def test_a_penalty_of_0_gives_the_same_bits_as_none(loss, answers, share_kernels
         assert np.array_equal(plain, of_0)
 
 
-@pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize("weight", [0.01, 1.0])
-def test_a_user_defined_loss_takes_a_penalty_in_every_kernel(weight, weighted, kind, rng):
+@pytest.mark.parametrize(("weight", "weighted"), [(0.01, False), (1.0, True)])
+def test_a_user_defined_loss_takes_a_penalty_in_every_kernel(weight, weighted, rng):
+    kind = "quadruplets" if weighted else "triplets"
     loss, answers = Penalized(Steep(), weight), random_comparisons(kind, rng, weighted=weighted)
     x, order = 0.5 * rng.standard_normal((12, 3)), rng.integers(60, size=60)
     objective, plain = CPUObjective(answers, loss), PlainObjective(answers, loss)

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from conftest import random_comparisons
 
-from closerthan.compiled import agreement, gram, polyak, sgd, sums, svrg
+from closerthan.compiled import agreement, polyak, sgd, sums, svrg
 from closerthan.compiled.rows import rows_of
 from closerthan.compiled.simd import padded
 from closerthan.losses import LOSSES
@@ -74,7 +74,7 @@ CASES = {
         (c.table, c.weights, c.x),
     ),
     "gram_gradient": lambda c: (
-        lambda rows, weights, matrix, out: gram.gram_gradient(c.loss, c.rows(rows), weights, matrix, out),
+        lambda rows, weights, matrix, out: sums.gram_gradient(c.loss, c.rows(rows), weights, matrix, out),
         (c.table, c.weights, c.x @ c.x.T, np.zeros((12, 12))),
     ),
     "gradient_change": lambda c: (

@@ -41,7 +41,7 @@ MAY_DIVERGE = ("svrg-bb", "svrg-sbb0")  # steps without a bound: the reason for 
 
 @pytest.fixture(params=itertools.product(LOSSES, SOLVERS), ids="-".join)
 def names(request):
-    return dict(zip(("loss", "solver"), request.param, strict=True))
+    return dict(zip(("loss", "solver"), request.param, strict=True)) | {"penalty": 0}
 
 
 def test_the_objective_falls_and_the_map_agrees_better_than_chance(names, problem):

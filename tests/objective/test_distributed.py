@@ -523,7 +523,8 @@ import closerthan as ct
 with ct.processes() as device:
     own = ct.datasets.synthetic(30, 2, 2000, 10, seed=0).train.rows[device.processes.rank :: device.processes.n]
     part = ct.Comparisons.from_triplets(own, n_objects=30)
-    ct.embed(part, 2, loss="ste", seed=0, epochs=2, device=device).save(f"{sys.argv[2]}/{device.processes.rank}.npz")
+    result = ct.embed(part, 2, loss="ste", penalty=0, seed=0, epochs=2, device=device)
+    result.save(f"{sys.argv[2]}/{device.processes.rank}.npz")
 """
 
 

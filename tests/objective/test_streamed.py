@@ -157,7 +157,7 @@ def test_a_fit_is_as_good_as_that_of_weighted_rows_in_memory_also_where_they_are
     flipped = ~right & (rng.random(40_000) < 0.5)
     rows[flipped] = rows[flipped][:, [0, 2, 1]]
     answers = Comparisons(rows, 200, weights=np.where(right, 1.0, 0.01))
-    options = {"n_dims": 2, "loss": "ste", "seed": 0, "epochs": 6, "tolerance": None}
+    options = {"n_dims": 2, "loss": "ste", "penalty": 0, "seed": 0, "epochs": 6, "tolerance": None}
     device = CPU(stream_from=1, block_bytes=12 * 2000)
     with pytest.warns(UserWarning, match="sorted by objects"):
         in_blocks = ct.embed(in_files(answers), device=device, **options)
@@ -188,7 +188,7 @@ def test_a_walk_is_the_walk_along_the_same_rows_in_memory(rng, tmp_path):
 @pytest.mark.parametrize("solver", [solver for solver in SOLVERS if solver != "svrg-bb"])  # whose steps have no bound
 def test_every_solver_fits_rows_that_come_in_blocks(solver, problem, tmp_path):
     mapped = on_a_file(problem.train.rows, tmp_path)
-    options = {"loss": "ste", "solver": solver, "seed": 0, "epochs": 30, "n_dims": 2}
+    options = {"loss": "ste", "penalty": 0, "solver": solver, "seed": 0, "epochs": 30, "n_dims": 2}
     device = replace(IN_BLOCKS, block_bytes=4 * 3 * 300)
     errors = [
         ct.triplet_error(problem.test, ct.embed(rows, device=where, **options).embedding)
@@ -203,7 +203,7 @@ def test_the_error_is_that_of_rows_in_memory_also_where_the_file_is_sorted(tmp_p
     (tmp_path / "sorted").mkdir()
     by_anchor = on_a_file(rows[np.argsort(rows[:, 0], kind="stable")], tmp_path / "sorted")
     device = CPU(stream_from=1, block_bytes=12 * 2000)
-    options = {"n_dims": 2, "loss": "ste", "seed": 0, "epochs": 6, "tolerance": None}
+    options = {"n_dims": 2, "loss": "ste", "penalty": 0, "seed": 0, "epochs": 6, "tolerance": None}
     in_memory = ct.embed(data.train, **options)
     as_it_is = ct.embed(on_a_file(rows, tmp_path), device=device, **options)
     with pytest.warns(UserWarning, match=r"sorted by objects.*a shuffled copy of 0\.00048 GB is made in"):
@@ -215,7 +215,7 @@ def test_the_error_is_that_of_rows_in_memory_also_where_the_file_is_sorted(tmp_p
 
 def test_a_fit_goes_on_from_its_checkpoint_to_the_same_bits(problem, tmp_path):
     mapped = on_a_file(problem.train.rows, tmp_path)
-    options = {"n_dims": 2, "loss": "ste", "seed": 0, "tolerance": None, "device": IN_BLOCKS}
+    options = {"n_dims": 2, "loss": "ste", "penalty": 0, "seed": 0, "tolerance": None, "device": IN_BLOCKS}
     whole = ct.embed(mapped, epochs=4, **options)
     options |= {"checkpoint": tmp_path / "fit.npz"}
     ct.embed(mapped, epochs=4, callback=lambda record, _: record.epoch == 2, **options)
@@ -225,7 +225,7 @@ def test_a_fit_goes_on_from_its_checkpoint_to_the_same_bits(problem, tmp_path):
 
 def test_several_starts_are_run_one_after_the_other_to_the_same_maps(problem, tmp_path):
     mapped = on_a_file(problem.train.rows, tmp_path)
-    options = {"n_dims": 2, "loss": "ste", "seed": 0, "epochs": 2, "n_starts": 3}
+    options = {"n_dims": 2, "loss": "ste", "penalty": 0, "seed": 0, "epochs": 2, "n_starts": 3}
     one, two = (ct.embed(mapped, device=replace(IN_BLOCKS, n_threads=n), **options) for n in (1, 2))
     assert one.starts == two.starts
     assert np.array_equal(one.embedding, two.embedding)
@@ -239,7 +239,7 @@ def test_what_is_held_out_is_not_fitted(problem):
     unseen = {tuple(row) for row in held_out.rows.tolist()}
     assert not unseen & {tuple(row) for row in rows.tolist()}
     assert not unseen & {tuple(row) for row in source.at(np.arange(2000)).rows.tolist()}
-    result = ct.embed(answers, 2, loss="ste", seed=0, validation=0.2, epochs=3, device=IN_BLOCKS)
+    result = ct.embed(answers, 2, loss="ste", penalty=0, seed=0, validation=0.2, epochs=3, device=IN_BLOCKS)
     assert 0 < result.best_record.validation_error < 0.1
 
 
@@ -274,7 +274,7 @@ def test_a_file_that_becomes_shorter_ends_the_fit_with_a_sentence(problem, tmp_p
             file.truncate(5000)
 
     with pytest.raises(ValueError, match="it was truncated while it was being read"):
-        ct.embed(mapped, 2, loss="ste", seed=0, device=IN_BLOCKS, callback=cut)
+        ct.embed(mapped, 2, loss="ste", penalty=0, seed=0, device=IN_BLOCKS, callback=cut)
     assert not reading_threads()
 
 
@@ -284,7 +284,7 @@ def test_ctrl_c_leaves_a_map_and_no_thread(problem, tmp_path):
             raise KeyboardInterrupt
 
     mapped = on_a_file(problem.train.rows, tmp_path)
-    result = ct.embed(mapped, 2, loss="ste", seed=0, device=IN_BLOCKS, callback=pressed)
+    result = ct.embed(mapped, 2, loss="ste", penalty=0, seed=0, device=IN_BLOCKS, callback=pressed)
     assert result.stopped_by == "interrupted"
     assert not reading_threads()
 

@@ -273,7 +273,7 @@ def test_a_fit_is_about_as_good_as_on_the_cpu():
     data = ct.datasets.synthetic(20, 2, 1000, 2000, seed=0)
     errors = {}
     for device in ("cpu", DEVICE):
-        result = ct.embed(data.train, 2, loss="ste", seed=0, epochs=3, device=device)
+        result = ct.embed(data.train, 2, loss="ste", penalty=0, seed=0, epochs=3, device=device)
         errors[device] = ct.triplet_error(data.test, result.embedding)
         assert isinstance(result.embedding, np.ndarray)
     assert errors[DEVICE] <= errors["cpu"] + 0.03
@@ -282,26 +282,33 @@ def test_a_fit_is_about_as_good_as_on_the_cpu():
 @pytest.mark.parametrize("solver", ["svrg-sbb", "batch", "sgd", "lbfgs"])
 def test_other_solvers_run_there_too(solver):
     data = ct.datasets.synthetic(8, 2, 40, 100, seed=1)
-    result = ct.embed(data.train, 2, loss="ste", solver=solver, seed=0, epochs=2, device=DEVICE)
+    result = ct.embed(data.train, 2, loss="ste", penalty=0, solver=solver, seed=0, epochs=2, device=DEVICE)
     assert result.history[-1].objective < result.history[0].objective
 
 
 def test_several_starts_are_compared_although_their_maps_stay_on_the_device():
     data = ct.datasets.synthetic(8, 2, 40, 100, seed=1)
-    result = ct.embed(data.train, 2, loss="ste", seed=0, epochs=1, n_starts=2, device=DEVICE)
+    result = ct.embed(data.train, 2, loss="ste", penalty=0, seed=0, epochs=1, n_starts=2, device=DEVICE)
     assert sorted(start.distance > 0 for start in result.starts) == [False, True]
 
 
 def test_a_solver_that_needs_what_a_gpu_has_not_is_an_error():
     data = ct.datasets.synthetic(12, 2, 120, 100, seed=1)
     with pytest.raises(ValueError, match="Gram gradient"):
-        ct.embed(data.train, 2, loss="ste", solver="gram", device=DEVICE)
+        ct.embed(data.train, 2, loss="ste", penalty=0, solver="gram", device=DEVICE)
 
 
 @pytest.mark.slow
 def test_a_fit_goes_on_from_its_checkpoint(tmp_path):
     data = ct.datasets.synthetic(20, 2, 500, 100, seed=1)
-    settings = {"loss": "ste", "seed": 0, "tolerance": None, "device": DEVICE, "checkpoint": tmp_path / "fit.npz"}
+    settings = {
+        "loss": "ste",
+        "penalty": 0,
+        "seed": 0,
+        "tolerance": None,
+        "device": DEVICE,
+        "checkpoint": tmp_path / "fit.npz",
+    }
     ct.embed(data.train, 2, epochs=2, callback=lambda record, _: record.epoch == 1, **settings)
     result = ct.embed(data.train, 2, epochs=2, resume=True, **settings)
     assert [record.epoch for record in result.history] == [0, 1, 2]
@@ -313,7 +320,7 @@ def test_a_gpu_that_nccl_joins_makes_the_fit_that_it_makes_alone():
     from closerthan.objective.distributed.launch import Launch
 
     data = ct.datasets.synthetic(200, 2, 40_000, 1, seed=2)
-    how = {"n_dims": 2, "loss": "ste", "seed": 0, "tolerance": None, "epochs": 4}
+    how = {"n_dims": 2, "loss": "ste", "penalty": 0, "seed": 0, "tolerance": None, "epochs": 4}
     device = join(Launch(rank=0, n=1, local_rank=0, address="127.0.0.1", port=29512), "cuda")
     assert "nccl" in torch.distributed.get_backend()
     svrg = {**how, "solver": ct.solvers.SVRG(batch_size=1000)}
@@ -372,12 +379,12 @@ def test_parameters_become_constants_and_powers_multiplications():
 @pytest.mark.skipif(HAS_GPU, reason="there is a GPU")
 def test_a_gpu_that_is_not_there_is_an_error():
     with pytest.raises(ValueError, match="no GPU here"):
-        ct.embed([[0, 1, 2]], loss="ste", device="cuda")
+        ct.embed([[0, 1, 2]], loss="ste", penalty=0, device="cuda")
 
 
 @pytest.mark.skipif(HAS_GPU, reason="there is a GPU")
 def test_auto_is_the_cpu_where_there_is_no_gpu():
-    assert ct.embed([[0, 1, 2]], loss="ste", device="auto", epochs=1).embedding.shape == (3, 2)
+    assert ct.embed([[0, 1, 2]], loss="ste", penalty=0, device="auto", epochs=1).embedding.shape == (3, 2)
 
 
 def test_visits_for_equal_weights_do_not_serve_weighted_comparisons(rng):

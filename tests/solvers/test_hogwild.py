@@ -20,26 +20,32 @@ def data():
 
 @pytest.fixture(scope="module")
 def ordinary(data):
-    return ct.embed(data.train, 3, loss="ste", epochs=4, tolerance=None, seed=0)
+    return ct.embed(data.train, 3, loss="ste", penalty=0, epochs=4, tolerance=None, seed=0)
 
 
 def error(data, solver, device, answers=None, **options):
     result = ct.embed(
-        data.train if answers is None else answers, 3, loss="ste", solver=solver, epochs=4, tolerance=None, seed=0,
-        device=device, **options,
+        data.train if answers is None else answers, 3, loss="ste", penalty=0, solver=solver, epochs=4, tolerance=None,
+        seed=0, device=device, **options,
     )  # fmt: skip
     return ct.triplet_error(data.test, result.embedding)
 
 
 def test_few_answers_give_the_bits_of_the_default_solver(data):
     few = data.train.take(slice(5_000))
-    maps = [ct.embed(few, 3, loss="ste", solver=solver, seed=1, epochs=3).embedding for solver in ("polyak", "hogwild")]
+    maps = [
+        ct.embed(few, 3, loss="ste", penalty=0, solver=solver, seed=1, epochs=3).embedding
+        for solver in ("polyak", "hogwild")
+    ]
     assert np.array_equal(*maps)
 
 
 def test_one_thread_gives_the_same_bits_every_time(data):
     device = CPU(1, least_part=500)
-    maps = [ct.embed(data.train, 3, loss="ste", solver="hogwild", epochs=2, device=device).embedding for _ in range(2)]
+    maps = [
+        ct.embed(data.train, 3, loss="ste", penalty=0, solver="hogwild", epochs=2, device=device).embedding
+        for _ in range(2)
+    ]
     assert np.array_equal(*maps)
 
 
@@ -106,7 +112,9 @@ def test_few_objects_are_moved_by_few_threads(n_objects, n_walkers, rng):
 def test_more_threads_than_cores_do_not_diverge_with_few_objects(loss):
     few = ct.datasets.synthetic(20, 2, 2_000, 5_000, seed=0)
     maps = [
-        ct.embed(few.train, loss=loss, solver=solver, epochs=10, seed=0, device=CPU(16, least_part=50)).embedding
+        ct.embed(
+            few.train, loss=loss, penalty=0, solver=solver, epochs=10, seed=0, device=CPU(16, least_part=50)
+        ).embedding
         for solver in ("polyak", "hogwild")
     ]
     errors = [ct.triplet_error(few.test, x) for x in maps]

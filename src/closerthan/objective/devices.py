@@ -1,14 +1,21 @@
 """Devices by name: where an objective is evaluated."""
 
+import contextlib
 import dataclasses
 import importlib.util
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from closerthan.checks import ParameterError
+from closerthan.compiled.threads import WorkerPool
 from closerthan.objective.cpu.objective import CPU
+from closerthan.objective.dot_products import DotProducts, PairLikelihood, ShownPairs
 from closerthan.objective.protocol import Device
-from closerthan.objective.wrapped import LocalDevice
 
-__all__ = ["DEVICES", "device_named", "has_gpu", "local_device"]
+if TYPE_CHECKING:
+    from closerthan.objective.wrapped import LocalDevice
+
+__all__ = ["DEVICES", "device_named", "dot_products_on", "has_gpu", "local_device"]
 
 DEVICES = ("cpu", "cuda", "auto")
 WORTH_A_GPU = 2_000_000  # comparisons; with fewer, a fit on two cores finishes before a GPU has started
@@ -35,7 +42,7 @@ def device_named(device: str | Device, n_threads: int | None, n_comparisons: int
     return dataclasses.replace(device, n_threads=n_threads)
 
 
-def local_device(name: str, n_threads: int | None, n_comparisons: int = 0) -> LocalDevice:
+def local_device(name: str, n_threads: int | None, n_comparisons: int = 0) -> "LocalDevice":
     """Return the device with this name, for one process."""
     kind, _, number = name.partition(":")
     if kind not in DEVICES or (number and not (kind == "cuda" and number.isdecimal())):
@@ -62,3 +69,16 @@ def has_gpu() -> bool:
 
 def _has_torch() -> bool:
     return importlib.util.find_spec("torch") is not None and importlib.util.find_spec("triton") is not None
+
+
+@contextlib.contextmanager
+def dot_products_on(name: str, shown: ShownPairs, n_threads: int | None) -> Iterator[PairLikelihood]:
+    """Yield the likelihood of choices by dot products on the device with this name."""
+    device = local_device(name, n_threads, n_comparisons=len(shown.answers))
+    if isinstance(device, CPU):
+        with WorkerPool(device.threads - 1) as pool:
+            yield DotProducts(shown, pool)
+    else:
+        from closerthan.objective.gpu.dot_products import DotProductsOnGPU
+
+        yield DotProductsOnGPU(shown, device.name)

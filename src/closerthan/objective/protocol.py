@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from closerthan.arrays import Array
-from closerthan.comparisons import Comparisons
+from closerthan.comparisons import Choices, Comparisons
 from closerthan.losses import Loss
 from closerthan.objective.processes import Processes
 from closerthan.objective.visits import Leg, Visits
@@ -55,12 +55,14 @@ __all__ = [
     "SolverObjective",
     "State",
     "StepSchedule",
+    "SumsOfChoices",
     "VarianceReducedWalk",
     "WithGradientSteps",
     "WithGramGradient",
     "WithLockFreeWalk",
     "WithPolyakWalk",
     "WithWalk",
+    "WithWholeAnswers",
     "require",
 ]
 
@@ -69,7 +71,9 @@ UNKNOWN.flags.writeable = False
 
 State = Mapping[str, NDArray[Any]]
 
-Capability = Literal["variance-reduced walk", "gradient steps", "Polyak walk", "lock-free walk", "Gram gradient"]
+Capability = Literal[
+    "variance-reduced walk", "gradient steps", "Polyak walk", "lock-free walk", "Gram gradient", "whole answers"
+]
 
 CAPABILITIES: dict[Capability, str] = {
     "variance-reduced walk": "walk()",
@@ -77,6 +81,7 @@ CAPABILITIES: dict[Capability, str] = {
     "Polyak walk": "polyak_walk(), best_scale() and padded_width()",
     "lock-free walk": "lock_free_walk()",
     "Gram gradient": "at_gram()",
+    "whole answers": "choice_sums()",
 }
 """Abilities beyond values and gradients, with the methods that provide them."""
 
@@ -123,6 +128,7 @@ class SolverObjective(MeanLoss, Protocol[M]):
 
     weighted: bool = False  # True if terms have different weights; visits must then be drawn with a weight seed
     penalized: bool = False  # True if the loss carries a penalty, so that a map can be fitted to the end
+    has_surrogate_walk: bool = False  # True if Polyak steps follow another objective, so that a fit must be finished
     longest_stretch: int = 2**17  # terms whose order is expanded at a time; a megabyte of indices stays in the cache
 
     @property
@@ -305,7 +311,7 @@ class WithLockFreeWalk(WithPolyakWalk[M], Protocol[M]):
     def lock_free_walk(
         self, x: Array, schedule: StepSchedule, length: int, state: State | None = None
     ) -> PolyakWalk[M]:
-        """Start a Polyak walk whose threads move one map without locks; its bits depend on their timing."""
+        """Start a Polyak walk whose threads move one map without locks, so that the result depends on their timing."""
 
 
 class WithGramGradient(SolverObjective, Protocol):
@@ -313,6 +319,26 @@ class WithGramGradient(SolverObjective, Protocol):
 
     def at_gram(self, gram: Array) -> tuple[float, Array]:
         """Return the value and gradient as functions of the Gram matrix."""
+
+
+class WithWholeAnswers(WithPolyakWalk[M], Protocol[M]):
+    """An objective with the capability "whole answers"."""
+
+    def choice_sums(self, choices: Choices, loss: Loss) -> "SumsOfChoices":
+        """Return the losses of whole answers, summed where the objective sums those of comparisons."""
+
+
+class SumsOfChoices(Protocol):
+    """The losses of choices at a map: sums, gradients and weights of correct comparisons, on some device."""
+
+    def counted_comparisons(self, x: Array) -> tuple[float, Array, float]:
+        """Return the sum of the losses, its gradient, and the weight of comparisons that the map agrees with."""
+
+    def sums(self, x: Array, scales: Array) -> tuple[Array, float]:
+        """Return the sum of the losses of each map ``scale * x``, and the weight of comparisons that x agrees with."""
+
+    def sample(self, n_choices: int) -> "SumsOfChoices":
+        """Return the sums over this number of choices, evenly spread; all of them if there are fewer."""
 
 
 def require(objective: FitObjective, solver: str, needs: frozenset[Capability]) -> None:

@@ -30,7 +30,8 @@ the average in double precision. Three safeguards complete the method. After eac
 size with the lowest loss, which single steps approach slowly; with few answers it is enlarged less (``enough``). After
 an epoch with little progress, t is multiplied by four, which halves the steps; if the objective did not decrease at
 all, the epoch is also undone. A start that is no better than chance is embedded in extra dimensions at first
-(:mod:`closerthan.solvers.extra_dimensions`). If the loss has a penalty and comparisons are few, L-BFGS finishes the fit
+(:mod:`closerthan.solvers.extra_dimensions`). If the loss has a penalty and comparisons are few, or if the objective is
+the likelihood of whole answers, to which steps along comparisons lead only approximately, L-BFGS finishes the fit
 (:mod:`closerthan.solvers.finishing`).
 
 References
@@ -171,7 +172,8 @@ class Polyak(Solver):
             first = extra_dimensions.widen((self.small_start if few_answers else 1.0) * start, n_wide, rng)
         walk = self._walk(objective, first, schedule, length, state)
         stop = monitor(now)
-        finishes = objective.penalized and n_terms < min(self.finish * start.size, MOST_FINISHED)
+        few = objective.penalized and n_terms < min(self.finish * start.size, MOST_FINISHED)
+        finishes = few or objective.has_surrogate_walk
         while not stop:
             passes = max(self.passes, math.ceil(wide_until / n_terms)) if wide else self.passes
             visited, cut = 0, False

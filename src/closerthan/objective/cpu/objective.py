@@ -6,10 +6,9 @@ in a fixed order. The result therefore has the same bits for any number of threa
 """
 
 import functools
-import itertools
 import math
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -17,14 +16,16 @@ import numpy as np
 
 from closerthan.arrays import Array, Singles, frozen, inner
 from closerthan.checks import whole
-from closerthan.comparisons import Comparisons
+from closerthan.comparisons import Choices, Comparisons
 from closerthan.comparisons.on_disk import LARGE
-from closerthan.compiled import compiling, gram, order, polyak, sgd, sums, svrg
+from closerthan.compiled import compiling, order, polyak, sums, svrg
 from closerthan.compiled.rows import BLOCK, Quadruplets, Triplets, rows_of
 from closerthan.compiled.simd import padded, padded_length
 from closerthan.compiled.threads import WorkerPool
 from closerthan.losses import Loss, penalty_weight, without_penalty
 from closerthan.objective.agreement import wrong_fraction
+from closerthan.objective.cpu.choices import ChoiceRows, ChoiceSums
+from closerthan.objective.cpu.parts import LEAST_PART, MOST_PARTS, cut, summed
 from closerthan.objective.cpu.walks import AveragedWalk, DenseWalk, LazyWalk, LockFreeWalk
 from closerthan.objective.inverse_hessian import InverseHessian
 from closerthan.objective.processes import Processes, SingleProcess
@@ -50,8 +51,6 @@ __all__ = ["CPU", "CPUObjective"]
 
 _Part = tuple[Triplets | Quadruplets, Array | None]  # some comparisons and their weights
 
-LEAST_PART = 2**14  # comparisons; with fewer, handing work to another thread costs more than it gains
-MOST_PARTS = 16  # also the largest number of threads, so that sums do not depend on how many there are
 OBJECTS_PER_WALKER = 8 * BLOCK  # with fewer objects for each thread of a lock-free walk, conflicts are frequent
 _ONE_SCALE = np.ones(1)
 
@@ -255,7 +254,7 @@ class CPUObjective(Objective):
         def piece(part: _Part, out: Array) -> Any:
             return sums.gradient(self.shared_argument, *part, x, out)
 
-        totals, (gradient, *rest) = self._summed(piece, self._parts, x.shape)
+        totals, (gradient, *rest) = summed(self.pool, piece, self._parts, x.shape)
         for other in rest:
             gradient += other
         gradient /= self.n_terms
@@ -370,8 +369,8 @@ class CPUObjective(Objective):
         def piece(part: Order, out: Array) -> None:
             svrg.gradient_change(self.loss_argument, self.rows, part, x, anchor, out)
 
-        parts = [order[start:stop] for start, stop in self._cut(len(order), self.least_part)]
-        return self._summed(piece, parts, x.shape)[1]
+        parts = [order[start:stop] for start, stop in self._cut(len(order))]
+        return summed(self.pool, piece, parts, x.shape)[1]
 
     def descend(self, visits: Visits, x: Array, batch_size: int, step: float) -> None:
         if not (x.dtype == np.float64 and x.flags.c_contiguous and x.flags.writeable):
@@ -379,7 +378,9 @@ class CPUObjective(Objective):
                 f"the map ({x.dtype} {x.shape}, C order: {x.flags.c_contiguous}, writable: {x.flags.writeable}) cannot "
                 "be modified in place; pass np.array(x, np.float64, order='C')"
             )
-        sgd.sgd_steps(self.loss_argument, self.rows, self.expand(visits), batch_size, step, x)
+        from closerthan.compiled.sgd import sgd_steps
+
+        sgd_steps(self.loss_argument, self.rows, self.expand(visits), batch_size, step, x)
 
     def polyak_walk(self, x: Array, schedule: StepSchedule, length: int, state: State | None = None) -> AveragedWalk:
         return AveragedWalk(self, x, schedule, length, state)
@@ -391,9 +392,14 @@ class CPUObjective(Objective):
     def padded_width(self, n_dims: int) -> int:
         return padded_length(n_dims)
 
+    def choice_sums(self, choices: Choices, loss: Loss) -> ChoiceSums:
+        return ChoiceSums(
+            ChoiceRows.of(choices), loss, choices.choice_weights, least_part=self.least_part, pool=self.pool
+        )
+
     def at_gram(self, gram_matrix: Array) -> tuple[float, Array]:
         out = np.zeros_like(gram_matrix)
-        total = gram.gram_gradient(self.loss_argument, self.rows, self._weights, gram_matrix, out)
+        total = sums.gram_gradient(self.loss_argument, self.rows, self._weights, gram_matrix, out)
         out /= self.n_terms
         return total / self.n_terms, out
 
@@ -454,13 +460,13 @@ class CPUObjective(Objective):
 
             self._compile("variance-reduced walk", steps)
         if "gradient steps" in needs:
-            self._compile(
-                "gradient steps", lambda tiny: sgd.sgd_steps(self.loss_argument, tiny[0], one, 1, 0.0, x.copy())
-            )
+            from closerthan.compiled.sgd import sgd_steps
+
+            self._compile("gradient steps", lambda tiny: sgd_steps(self.loss_argument, tiny[0], one, 1, 0.0, x.copy()))
         if "Gram gradient" in needs:
             square = np.zeros((4, 4))
             self._compile(
-                "Gram gradient", lambda tiny: gram.gram_gradient(self.loss_argument, *tiny, square, square.copy())
+                "Gram gradient", lambda tiny: sums.gram_gradient(self.loss_argument, *tiny, square, square.copy())
             )
 
     @property
@@ -494,44 +500,12 @@ class CPUObjective(Objective):
         """All comparisons, in parts that threads share."""
         return [
             (type(self.rows)(self.rows.table[first:last]), None if self._weights is None else self._weights[first:last])
-            for first, last in self._cut(self.n_terms, self.least_part)
+            for first, last in self._cut(self.n_terms)
         ]
 
-    def _cut(self, n_rows: int, least_part: int) -> list[tuple[int, int]]:
-        """Cut rows into 1, 2, 4, 8 or 16 equal parts, each large enough to justify a separate array for its sum."""
-        least_part = max(least_part, self.comparisons.n_objects)
-        n_parts = min(2 ** int(math.log2(max(n_rows / least_part, 1))), MOST_PARTS)
-        places = [n_rows * part // n_parts for part in range(n_parts + 1)]
-        return list(itertools.pairwise(places))
-
-    def _summed(
-        self, piece: Callable[[Any, Array], Any], parts: Sequence[Any], shape: tuple[int, ...]
-    ) -> tuple[list[Any], tuple[Array, ...]]:
-        """Run ``piece`` on all parts, and add the arrays that it fills in the order of the parts.
-
-        Return the results of ``piece``, and one or two arrays whose sum is the total: the last addition is left to the
-        caller, who combines it with other work in the same pass over memory.
-        """
-        width = min(len(self.pool), len(parts))
-        arrays = [np.empty(shape) for _ in range(min(width + 1, len(parts)))]  # the first accumulates the total
-
-        def run(part: Any, array: Array) -> Any:
-            array[:] = 0.0
-            return piece(part, array)
-
-        results = []
-        n_summed, full = 0, arrays[1:1]
-        while n_summed < len(parts):
-            wave = parts[n_summed : n_summed + width]
-            for array in full:
-                arrays[0] += array
-            first = 1 if n_summed else 0
-            results += self.pool.map(run, wave, arrays[first : first + len(wave)])
-            full = arrays[1 : first + len(wave)]
-            n_summed += len(wave)
-        for array in full[:-1]:
-            arrays[0] += array
-        return results, (arrays[0], *full[-1:])
+    def _cut(self, n_rows: int) -> list[tuple[int, int]]:
+        """Cut rows into parts, each large enough to justify a separate array for its sum."""
+        return cut(n_rows, max(self.least_part, self.comparisons.n_objects))
 
 
 class GradientSum:

@@ -1,0 +1,192 @@
+"""The likelihood of whole answers: an objective whose terms are choices among pairs, by Luce's choice rule.
+
+An answer such as "c is the odd one of a, b and c" is one choice among three pairs. Summing the loss over the
+comparisons that follow from it counts the chosen pair twice, as if they were independent; the likelihood of the choice
+does not.
+
+:class:`WholeAnswers` wraps the objective of the comparisons. Values and gradients are those of the choices. Solvers
+still draw comparisons: a solver with gradient steps then visits the choice that a comparison belongs to, weighted so
+that the mean over comparisons is the mean over choices. Polyak steps remain those of the comparisons, which lead close
+to a minimum of the likelihood, and L-BFGS finishes the fit.
+"""
+
+import functools
+import math
+import time
+from typing import Any
+
+import numpy as np
+
+from closerthan.arrays import Array, inner
+from closerthan.comparisons import Choices
+from closerthan.losses import Loss, penalty_weight
+from closerthan.objective.cpu.choices import ChoiceSums
+from closerthan.objective.cpu.objective import CPUObjective
+from closerthan.objective.cpu.walks import DenseWalk
+from closerthan.objective.inverse_hessian import InverseHessian
+from closerthan.objective.protocol import (
+    UNKNOWN,
+    Capability,
+    Objective,
+    Point,
+    PolyakWalk,
+    State,
+    StepSchedule,
+    VarianceReducedWalk,
+)
+from closerthan.objective.scales import SIZE_SAMPLE, best_scale
+from closerthan.objective.visits import Order, Visits
+
+__all__ = ["WholeAnswers"]
+
+_ONE_SCALE = np.ones(1)
+_ON_ANY_DEVICE: frozenset[Capability] = frozenset({"Polyak walk", "whole answers"})
+_ON_CPU: frozenset[Capability] = _ON_ANY_DEVICE | {"variance-reduced walk", "gradient steps"}
+
+
+class WholeAnswers(Objective[Any]):
+    """The mean of ``-log P`` over the choices of whole answers, as a function of the map.
+
+    Parameters
+    ----------
+    comparisons
+        The objective of the comparisons that follow from the answers.
+    choices
+        The answers.
+    loss
+        The loss with its penalty, whose weight is that for a mean over choices.
+
+    Examples
+    --------
+    >>> from closerthan.comparisons import Comparisons
+    >>> from closerthan.losses import STE
+    >>> answers = Comparisons.from_triplets([[0, 1, 2], [1, 0, 2]], answers=[0, 0])
+    >>> objective = WholeAnswers(CPUObjective(answers, STE()), Choices.of(answers), STE())
+    >>> point = objective.at(np.array([[0.0], [1.0], [2.0]]))
+    >>> round(point.value, 4), point.error, round(objective.collapsed_objective, 4)
+    (0.7177, 0.5, 1.0986)
+    """
+
+    has_surrogate_walk = True
+
+    def __init__(self, comparisons: Objective[Any], choices: Choices, loss: Loss) -> None:
+        own: Any = comparisons  # has the capability "whole answers"
+        self._comparisons, self._sums = own, own.choice_sums(choices, loss)
+        self._choices = choices
+        on_cpu = isinstance(comparisons, CPUObjective)
+        self.capabilities = self._comparisons.capabilities & (_ON_CPU if on_cpu else _ON_ANY_DEVICE)
+        self.device = f"{self._comparisons.device} (for the likelihood of whole answers)"
+        self.weighted = comparisons.weighted
+        self.penalized = penalty_weight(loss) > 0.0
+        self.longest_stretch = comparisons.longest_stretch
+        weights = choices.choice_weights
+        self.collapsed_objective = float(np.average(np.log(choices.sizes), weights=weights))
+        others = choices.sizes - 1
+        self._n_comparisons = float(np.sum(others if weights is None else weights * others))
+
+    def __enter__(self) -> "WholeAnswers":
+        self._comparisons.__enter__()
+        return self
+
+    def __exit__(self, *problem: object) -> None:
+        self._comparisons.__exit__(*problem)
+
+    @property
+    def n_terms(self) -> int:
+        return int(self._comparisons.n_terms)
+
+    def at(self, x: Array) -> Point:
+        """Return the mean loss, its gradient, and the fraction of comparisons that the map contradicts."""
+        began, x = time.monotonic(), np.asarray(x)
+        total, gradient, right = self._sums.counted_comparisons(x)
+        gradient /= self._choices.n_choices
+        self.evaluation_seconds = time.monotonic() - began
+        return self._point(x, total, gradient, right)
+
+    def value(self, x: Any) -> Point[Any]:
+        """Return the same as :meth:`at` without the gradient, in half the time."""
+        began = time.monotonic()
+        totals, right = self._sums.sums(np.asarray(x), _ONE_SCALE)
+        self.evaluation_seconds = time.monotonic() - began
+        return self._point(x, float(totals[0]), UNKNOWN, right)
+
+    def _point(self, x: Any, total: float, gradient: Array, right: float) -> Point[Any]:
+        array = np.asarray(x)
+        measurable = math.isfinite(4.0 * inner(array, array))
+        value = total / self._choices.n_choices if measurable else math.nan
+        return Point(x, value, gradient, 1.0 - right / self._n_comparisons)
+
+    def held_out_error(self, x: Any) -> float:
+        return float(self._comparisons.held_out_error(x))
+
+    # ---- Polyak steps along comparisons ------------------------------------------------------------------------------
+
+    def polyak_walk(self, x: Array, schedule: StepSchedule, length: int, state: State | None = None) -> PolyakWalk[Any]:
+        walk: PolyakWalk[Any] = self._comparisons.polyak_walk(x, schedule, length, state)
+        return walk
+
+    def padded_width(self, n_dims: int) -> int:
+        return int(self._comparisons.padded_width(n_dims))
+
+    def best_scale(self, x: Any, scales: Array, trust: float) -> float:
+        losses = self._sample.sums(np.asarray(x), scales)[0] / self._weight_of_sample
+        return best_scale(losses, scales, self.collapsed_objective, trust)
+
+    @functools.cached_property
+    def _sample(self) -> Any:
+        return self._sums.sample(SIZE_SAMPLE)
+
+    @functools.cached_property
+    def _weight_of_sample(self) -> float:
+        weights = self._sample.weights
+        return float(len(self._sample) if weights is None else weights.sum())
+
+    # ---- gradient steps along choices --------------------------------------------------------------------------------
+
+    @functools.cached_property
+    def _steps(self) -> ChoiceSums:
+        """The sums with weights that make the mean over comparisons the mean over choices."""
+        others = np.diff(self._choices.starts) - 1
+        weights = others.sum() / (self._choices.n_choices * others)
+        if self._sums.weights is not None:
+            weights = weights * self._sums.weights
+        steps: ChoiceSums = self._sums.reweighted(weights)
+        return steps
+
+    @functools.cached_property
+    def _choice_of_term(self) -> Order:
+        """The choice that each term stands for; identical comparisons of one answer are counted once."""
+        choices = np.repeat(np.arange(self._choices.n_choices), self._choices.sizes - 1)
+        return np.resize(choices, self.n_terms)
+
+    def expand(self, visits: Visits) -> Order:
+        """Return the choices that visits stand for; weights are factors of their gradients."""
+        order: Order = self._choice_of_term[self._comparisons.unweighted(visits)]
+        return order
+
+    def descend(self, visits: Visits, x: Array, batch_size: int, step: float) -> None:
+        self._steps.descend(self.expand(visits), x, batch_size, step)
+
+    def walk(self, snapshot: Point, batch_size: int) -> VarianceReducedWalk:
+        return DenseWalk(self.gradient_changes, snapshot, batch_size, self.expand, self._comparisons.on_rows)
+
+    def gradient_changes(self, order: Order, x: Array, anchor: Array) -> tuple[Array, ...]:
+        """Return arrays whose sum is the gradient at ``x`` minus that at ``anchor``, over these choices."""
+        here, there = (np.asarray(self._steps.gradient(point, order)[1], np.float64) for point in (x, anchor))
+        return here, -there
+
+    # ---- compiling ahead of the clock --------------------------------------------------------------------------------
+
+    def prepare(self, needs: frozenset[Capability], n_dims: int) -> None:
+        if "Polyak walk" in needs:
+            self._comparisons.prepare(frozenset({"Polyak walk"}), n_dims)
+        InverseHessian.prepare()
+        x = np.zeros((self._comparisons.n_objects, n_dims))
+        sums = self._sums.sample(1)
+        sums.counted_comparisons(x)
+        sums.sums(x, _ONE_SCALE)
+        one = np.zeros(1, np.int64)
+        if "gradient steps" in needs:
+            self._steps.descend(one, x, 1, 0.0)
+        if "variance-reduced walk" in needs:
+            self.gradient_changes(one, x, x)
