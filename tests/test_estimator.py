@@ -118,8 +118,10 @@ def failures_are_as_listed(estimator, listed):
     "estimator",
     [
         ct.OrdinalEmbedding(),
-        ct.OrdinalEmbedding(n_components=1, loss="tste", solver="lbfgs", validation=0.2, random_state=0),
-        ct.OrdinalEmbedding(loss=ct.losses.GNMDS(margin=0.5), solver=ct.solvers.SVRG(batch_size=2), n_init=2, n_jobs=1),
+        ct.OrdinalEmbedding(n_components=1, loss="tste", penalty=0, solver="lbfgs", validation=0.2, random_state=0),
+        ct.OrdinalEmbedding(
+            loss=ct.losses.GNMDS(margin=0.5), penalty=0, solver=ct.solvers.SVRG(batch_size=2), n_init=2, n_jobs=1
+        ),
     ],
     ids=str,
 )
@@ -155,7 +157,7 @@ def on_comparisons(monkeypatch, n_columns):
 def test_scikit_learns_checks_hold_on_triplets(solver, monkeypatch):
     on_comparisons(monkeypatch, 3)
     failures_are_as_listed(
-        ct.OrdinalEmbedding(loss="ste", solver=solver, n_objects=N_OBJECTS), CANNOT_HOLD_ON_COMPARISONS
+        ct.OrdinalEmbedding(loss="ste", penalty=0, solver=solver, n_objects=N_OBJECTS), CANNOT_HOLD_ON_COMPARISONS
     )
 
 
@@ -164,7 +166,7 @@ def test_scikit_learns_checks_hold_on_triplets(solver, monkeypatch):
 def test_scikit_learns_checks_hold_on_quadruplets(loss, monkeypatch):
     on_comparisons(monkeypatch, 4)
     listed = {**CANNOT_HOLD_ON_COMPARISONS, **CANNOT_HOLD_ON_QUADRUPLETS}
-    failures_are_as_listed(ct.OrdinalEmbedding(loss=loss, n_objects=N_OBJECTS), listed)
+    failures_are_as_listed(ct.OrdinalEmbedding(loss=loss, penalty=0, n_objects=N_OBJECTS), listed)
 
 
 # ---- what the checks cannot see --------------------------------------------------------------------------------------
@@ -210,8 +212,8 @@ def test_parameters_and_defaults_are_those_of_embed():
 def test_fit_finds_the_map_of_embed(n_columns):
     X, y = answers(n_columns)
     parse = ct.Comparisons.from_triplets if n_columns == 3 else ct.Comparisons.from_quadruplets
-    model = ct.OrdinalEmbedding(loss="tste", n_components=3, random_state=7).fit(X, y)
-    result = ct.embed(parse(X, y), 3, loss="tste", seed=7)
+    model = ct.OrdinalEmbedding(loss="tste", penalty=0, n_components=3, random_state=7).fit(X, y)
+    result = ct.embed(parse(X, y), 3, loss="tste", penalty=0, seed=7)
     np.testing.assert_array_equal(model.embedding_, result.embedding)
     assert model.loss_ == ct.losses.TSTE(alpha=2.0)
     assert (model.n_objects_, model.n_features_in_) == (12, n_columns)
@@ -222,7 +224,7 @@ def test_fit_finds_the_map_of_embed(n_columns):
 @pytest.mark.parametrize("solver", SOLVERS)
 def test_predict_score_and_decision_function_agree(n_columns, solver):
     X, y = answers(n_columns)
-    model = ct.OrdinalEmbedding(loss="ste", solver=solver, random_state=0).fit(X[:300], y[:300])
+    model = ct.OrdinalEmbedding(loss="ste", penalty=0, solver=solver, random_state=0).fit(X[:300], y[:300])
     X, y = X[300:], y[300:]
     predicted = model.predict(X)
     assert set(predicted) == {-1, 1}
@@ -298,14 +300,14 @@ def test_there_is_no_transform_as_rows_of_the_map_are_objects():
 
 
 def test_fit_transform_returns_one_row_per_object():
-    model = ct.OrdinalEmbedding(n_components=2, loss="ste", random_state=0)
+    model = ct.OrdinalEmbedding(n_components=2, loss="ste", penalty=0, random_state=0)
     x = model.fit_transform([["a", "b", "c"], ["c", "b", "a"], ["d", "a", "c"]])
     assert x.shape == (4, 2)
     assert (x == model.embedding_).all()
 
 
 def test_fit_transform_returns_a_frame_of_objects_after_set_output():
-    model = clone(ct.OrdinalEmbedding(loss="ste", random_state=0).set_output(transform="pandas"))
+    model = clone(ct.OrdinalEmbedding(loss="ste", penalty=0, random_state=0).set_output(transform="pandas"))
     frame = model.fit_transform([["a", "b", "c"], ["c", "b", "a"], ["d", "a", "c"]])
     assert frame.index.tolist() == ["a", "b", "c", "d"]
     assert frame.columns.tolist() == ["ordinalembedding0", "ordinalembedding1"]
@@ -314,12 +316,12 @@ def test_fit_transform_returns_a_frame_of_objects_after_set_output():
 
 
 def test_probabilities_are_those_of_the_result(problem):
-    model = ct.OrdinalEmbedding(loss="ste", random_state=0).fit(problem.train)
+    model = ct.OrdinalEmbedding(loss="ste", penalty=0, random_state=0).fit(problem.train)
     probability = model.predict_proba(problem.test)
     assert probability[:, 1].tolist() == model.result_.probability(problem.test).tolist()
     assert probability.sum(axis=1) == pytest.approx(np.ones(len(problem.test)))
     assert (model.classes_[probability.argmax(axis=1)] == model.predict(problem.test)).all()
-    assert not hasattr(ct.OrdinalEmbedding(loss="soe", random_state=0).fit(problem.train), "predict_proba")
+    assert not hasattr(ct.OrdinalEmbedding(loss="soe", penalty=0, random_state=0).fit(problem.train), "predict_proba")
 
 
 def test_it_ends_a_pipeline_and_takes_weights():
@@ -333,7 +335,7 @@ def test_it_ends_a_pipeline_and_takes_weights():
 
 def test_a_notebook_shows_the_parameters_and_then_the_map():
     X, y = answers()
-    model = ct.OrdinalEmbedding(loss="soe", random_state=0)
+    model = ct.OrdinalEmbedding(loss="soe", penalty=0, random_state=0)
     assert "<svg" not in model._repr_html_().partition("OrdinalEmbedding")[2].partition("aria-label")[0]
     model.fit(X, y)
     bundle = model._repr_mimebundle_()
@@ -377,7 +379,7 @@ def test_a_fold_without_the_last_object_needs_n_objects():
 def test_weights_equal_repeated_rows_where_all_rows_count_in_each_step(n_columns, solver):
     X, y = answers(n_columns, n_rows=60, n_objects=8)
     times = np.random.default_rng(0).integers(0, 4, len(X))
-    model = ct.OrdinalEmbedding(loss="ste", solver=solver, max_iter=10, tol=None, random_state=0)
+    model = ct.OrdinalEmbedding(loss="ste", penalty=0, solver=solver, max_iter=10, tol=None, random_state=0)
     weighted = model.fit(X, y, sample_weight=times).embedding_
     repeated = model.fit(X.repeat(times, axis=0), y.repeat(times)).embedding_
     np.testing.assert_allclose(weighted, repeated, rtol=1e-6, atol=1e-9)
@@ -421,7 +423,7 @@ class SquaredHinge(ct.Loss):
 @pytest.mark.slow
 def test_an_own_loss_is_a_parameter_like_any_other():
     X, y = answers()
-    model = ct.OrdinalEmbedding(loss=SquaredHinge(scale=2.0), random_state=0)
+    model = ct.OrdinalEmbedding(loss=SquaredHinge(scale=2.0), penalty=0, random_state=0)
     assert clone(model).loss == SquaredHinge(scale=2.0)
     assert clone(model).fit(X, y).score(X, y) > 0.9
     assert model.fit(X, y).loss_ == SquaredHinge(scale=2.0)
@@ -431,9 +433,9 @@ def test_an_own_loss_is_a_parameter_like_any_other():
 @pytest.mark.parametrize("loss", [*LOSSES, SquaredHinge()], ids=str)
 def test_a_map_that_ran_away_is_not_kept(loss):
     X, y = answers()
-    model = ct.OrdinalEmbedding(loss=loss, solver=ct.solvers.SVRG(step=ct.solvers.Constant(1e200)), random_state=0).fit(
-        X, y
-    )
+    model = ct.OrdinalEmbedding(
+        loss=loss, penalty=0, solver=ct.solvers.SVRG(step=ct.solvers.Constant(1e200)), random_state=0
+    ).fit(X, y)
     assert model.result_.stopped_by == "diverged"
     assert np.abs(model.embedding_).max() < 1
 
@@ -447,7 +449,9 @@ def test_the_function_embed_is_not_hidden_by_its_module():
 
 def test_a_fitted_model_survives_pickling_and_a_clone_forgets():
     X, y = answers()
-    model = ct.OrdinalEmbedding(loss=ct.losses.TSTE(alpha=3.0), solver=ct.solvers.LBFGS(), random_state=0).fit(X, y)
+    model = ct.OrdinalEmbedding(
+        loss=ct.losses.TSTE(alpha=3.0), penalty=0, solver=ct.solvers.LBFGS(), random_state=0
+    ).fit(X, y)
     again = pickle.loads(pickle.dumps(model))
     np.testing.assert_array_equal(again.decision_function(X), model.decision_function(X))
     assert again.history_.to_csv() == model.history_.to_csv()
@@ -473,6 +477,7 @@ def test_all_of_embeds_options_reach_it():
     seen = []
     model = ct.OrdinalEmbedding(
         loss="ste",
+        penalty=0,
         init=np.eye(12, 2),
         max_iter=4,
         tol=None,

@@ -1,5 +1,6 @@
 """Files and folders appear under their names only when they are complete, and existing ones are never lost."""
 
+import csv
 import errno
 import os
 import subprocess
@@ -10,7 +11,7 @@ import pytest
 
 import closerthan as ct
 from closerthan import saving
-from closerthan.saving import TakenError, whole_file, whole_folder
+from closerthan.saving import TakenError, whole_csv, whole_file, whole_folder
 
 OURS = {**os.environ, "PYTHONPATH": str(Path(ct.__file__).parents[1])}
 unix = pytest.mark.skipif(sys.platform == "win32", reason="folders are locked as on Unix")
@@ -23,6 +24,14 @@ def test_a_finished_file_has_its_content_and_the_usual_permissions(tmp_path):
         assert not (tmp_path / "whole").exists()
     assert (tmp_path / "whole").read_bytes() == b"all of it"
     assert (tmp_path / "whole").stat().st_mode == (tmp_path / "usual").stat().st_mode
+
+
+def test_a_table_is_read_as_it_was_written_whatever_its_cells_contain(tmp_path):
+    rows = [["plain", "a,b", 'a "quoted" word'], ["lone\rcarriage return", "two\nlines", "\r\n"]]
+    whole_csv(tmp_path / "table.csv", ["one", "two", "three"], rows)
+    with open(tmp_path / "table.csv", newline="", encoding="utf-8") as file:
+        assert list(csv.reader(file, strict=True)) == [["one", "two", "three"], *rows]
+    assert (tmp_path / "table.csv").read_bytes().startswith(b"one,two,three\nplain,")
 
 
 def test_a_failure_leaves_the_old_file_and_nothing_else(tmp_path):

@@ -63,8 +63,9 @@ def test_a_penalty_is_read_back_from_json(loss, penalty):
         ("auto", None, True, 0.0),
         ("auto", 0.3, True, 0.3),
         ("ste", "auto", True, 0.0),
-        ("ste", None, False, 0.0),
+        ("ste", None, True, 0.0),
         ("ste", 2, False, 2.0),
+        ("ste", 0, False, 0.0),
     ],
 )
 def test_what_is_still_to_be_chosen(loss, penalty, must_choose, strength):
@@ -72,6 +73,21 @@ def test_what_is_still_to_be_chosen(loss, penalty, must_choose, strength):
     assert (settings.must_choose, settings.penalty_strength) == (must_choose, strength)
     other = settings.replace(n_starts=1)
     assert (settings.decisive_data() == other.decisive_data()) == (not must_choose)  # one start is the default
+
+
+@pytest.mark.parametrize(
+    ("changed", "must_choose"),
+    [
+        ({"solver": "hogwild"}, True),
+        ({"solver": "svrg-sbb"}, False),
+        ({"solver": "lbfgs"}, False),
+        ({"epochs": 0}, False),
+    ],
+)
+def test_the_penalty_of_a_named_loss_is_chosen_for_the_default_solver(changed, must_choose):
+    assert Settings(loss="ste", **changed).must_choose is must_choose
+    assert Settings(loss="ste", penalty="auto", **changed).must_choose
+    assert Settings(**changed).must_choose
 
 
 @pytest.mark.parametrize("loss", ["auto", "ste"])
@@ -173,8 +189,8 @@ def test_every_setting_is_an_option_of_fit():
 
 
 def test_a_result_knows_what_it_was_asked(problem):
-    result = ct.embed(problem.train, 3, loss="tste", seed=np.int64(5), epochs=3, validation=problem.test)
-    assert result.settings == Settings(3, loss="tste", seed=5, epochs=3, validation=GIVEN)
+    result = ct.embed(problem.train, 3, loss="tste", penalty=0, seed=np.int64(5), epochs=3, validation=problem.test)
+    assert result.settings == Settings(3, loss="tste", penalty=0, seed=5, epochs=3, validation=GIVEN)
 
 
 TRIPLETS = [[0, 1, 2], [1, 0, 2], [2, 1, 0], [3, 2, 0]]
@@ -191,6 +207,7 @@ BAD = [
     ("penalty", np.nan, 'it must be finite and not negative, or it must be "auto"'),
     ("penalty", np.inf, 'it must be finite and not negative, or it must be "auto"'),
     ("penalty", True, "it must be a number"),
+    ("likelihood", "luce", "it must be one of auto, answers, comparisons"),
     ("solver", "adam", "unknown solver 'adam'; choose from: polyak, hogwild, svrg-sbb"),
     ("solver", None, "solver is None; pass a name"),
     ("start", "a", r"start is 'a'; it must be an array of numbers of shape \(4, 2\)"),
@@ -318,8 +335,8 @@ def test_patience_ends_a_fit_sooner(problem):
 
 def test_the_held_out_error_is_that_of_a_fit_without_a_share(problem):
     train, test = problem.train.split(0.1, np.random.default_rng(3))
-    expected = ct.triplet_error(test, ct.embed(train, 2, loss="soe", seed=3).embedding)
-    found = ct.held_out_error(problem.train, 2, loss="soe", seed=3)
+    expected = ct.triplet_error(test, ct.embed(train, 2, loss="soe", penalty=0, seed=3).embedding)
+    found = ct.held_out_error(problem.train, 2, loss="soe", penalty=0, seed=3)
     assert found.error == expected
     assert found.low < found.error < found.high
     assert (found.n_comparisons, found.n_answers) == (len(test), len(test))
@@ -328,8 +345,8 @@ def test_the_held_out_error_is_that_of_a_fit_without_a_share(problem):
 
 def test_advice_is_in_the_words_of_python():
     data = ct.datasets.synthetic(30, 2, 1_000, 10, flipped=0.4, seed=0)
-    result = ct.embed(data.train, loss="ste", seed=0, epochs=3)
-    said = ct.advice(data.train, result, ct.held_out_error(data.train, loss="ste", epochs=3))
+    result = ct.embed(data.train, loss="ste", penalty=0, seed=0, epochs=3)
+    said = ct.advice(data.train, result, ct.held_out_error(data.train, loss="ste", penalty=0, epochs=3))
     assert said
     assert not any("--" in line or "{" in line or "closerthan " in line for line in said)
 
@@ -339,7 +356,7 @@ def test_advice_is_in_the_words_of_python():
 
 @pytest.mark.parametrize("n_dims", [1, 2, 5])
 def test_a_result_shows_its_map_its_error_and_its_loss(problem, n_dims):
-    result = ct.embed(problem.train, n_dims, loss="soe", seed=0)
+    result = ct.embed(problem.train, n_dims, loss="soe", penalty=0, seed=0)
     shown = result._repr_html_()
     assert shown.count("<circle") == 15
     assert "loss soe" in shown
@@ -349,7 +366,7 @@ def test_a_result_shows_its_map_its_error_and_its_loss(problem, n_dims):
 def test_names_cannot_leave_their_place_in_a_notebook():
     names = ["<script>alert(1)</script>", "b", "c", "d"]
     answers = ct.Comparisons.from_triplets([[0, 1, 2], [1, 2, 3], [3, 2, 0]], names=names)
-    for thing in (answers, ct.embed(answers, 1, loss="ste", seed=0)):
+    for thing in (answers, ct.embed(answers, 1, loss="ste", penalty=0, seed=0)):
         assert "<script>" not in thing._repr_html_()
         assert "&lt;script&gt;" in thing._repr_html_()
 
@@ -361,25 +378,26 @@ def test_comparisons_show_how_many_they_are_and_the_first(problem):
 
 
 def test_a_result_as_a_data_frame(problem):
-    frame = ct.embed(problem.train, loss="soe", seed=0).to_frame()
+    frame = ct.embed(problem.train, loss="soe", penalty=0, seed=0).to_frame()
     assert frame.shape == (15, 2)
     assert list(frame.columns) == ["x1", "x2"]
 
 
-@pytest.mark.parametrize("share", [0.1, 0.3, 0.4, 0.9])
-def test_the_held_out_error_is_of_the_share_asked_for(share):
+@pytest.mark.parametrize("fraction", [0.1, 0.4, 0.9])
+def test_the_requested_fraction_of_the_answers_is_held_out(fraction):
     data = ct.datasets.synthetic(12, 2, 300, 300, seed=0)
-    measured = ct.held_out_error(data.train, loss="ste", share=share, epochs=1)
-    assert int(measured.amount.split()[0]) == pytest.approx(300 * share, abs=8)
+    measured = ct.held_out_error(data.train, loss="ste", penalty=0, fraction=fraction, epochs=1)
+    assert int(measured.amount.split()[0]) == pytest.approx(300 * fraction, abs=8)
 
 
 def test_a_perfect_map_that_was_judged_by_few_is_not_called_a_guess():
     answers = [[0, 1, 2], [2, 1, 0]]
-    result = ct.embed(answers, loss="ste", seed=0)
+    result = ct.embed(answers, loss="ste", penalty=0, seed=0)
     assert not any("guessing" in line for line in ct.advice(answers, result))
 
 
-WORDS_OF_THE_FIELD = {"n_dims", "loss", "penalty", "solver", "by", "seed", "device"}  # said of other things, too
+# These are said of other things, too.
+WORDS_OF_THE_FIELD = {"n_dims", "loss", "likelihood", "penalty", "solver", "by", "seed", "device"}
 OTHERS = (
     "collect/choosing/belief.py",  # asks for fits, as users do
     "evaluate/advice.py",  # tells users what to try
@@ -421,4 +439,4 @@ def test_an_option_of_a_fit_is_named_in_few_files():
                 naming[option].add(name)
     for option, files in naming.items():
         assert {"settings.py", "estimator.py"} <= files
-        assert len(files) <= 6, (option, files)
+        assert len(files) <= 7, (option, files)

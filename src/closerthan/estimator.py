@@ -18,6 +18,7 @@ from closerthan.checks import ParameterError, whole
 from closerthan.comparisons import Comparisons
 from closerthan.comparisons.column_names import order_by_name
 from closerthan.comparisons.parsing import refuse_masked
+from closerthan.evaluate.answer_accuracy import AnswerAccuracy, answer_accuracy
 from closerthan.fit.embedding import embed
 from closerthan.fit.monitor import Callback
 from closerthan.history import History
@@ -54,7 +55,7 @@ class OrdinalEmbedding(BaseEstimator):  # type: ignore[misc]
     ----------
     n_components
         Number of dimensions of the map.
-    loss, penalty, solver, validation, patience, window, by, time_limit, callback, device
+    loss, penalty, likelihood, solver, validation, patience, window, by, time_limit, callback, device
         As in :func:`closerthan.embed`.
     init
         The first map, of shape (n_objects, n_components). None draws it at random.
@@ -129,6 +130,7 @@ class OrdinalEmbedding(BaseEstimator):  # type: ignore[misc]
         *,
         loss: str | Loss = Settings.loss,  # type: ignore[assignment]  # a UserDefined object comes from files alone
         penalty: float | str | None = Settings.penalty,
+        likelihood: str = Settings.likelihood,
         solver: str | Solver = Settings.solver,  # type: ignore[assignment]
         init: ArrayLike | None = None,
         n_init: int | None = Settings.n_starts,
@@ -152,6 +154,7 @@ class OrdinalEmbedding(BaseEstimator):  # type: ignore[misc]
         self.n_components = n_components
         self.loss = loss
         self.penalty = penalty
+        self.likelihood = likelihood
         self.solver = solver
         self.init = init
         self.n_init = n_init
@@ -305,6 +308,19 @@ class OrdinalEmbedding(BaseEstimator):  # type: ignore[misc]
         """
         comparisons = self._comparisons_on_map(X, y, weights=sample_weight, ties=self.ties, self_pairs=self.self_pairs)
         return 1.0 - triplet_error(comparisons, self.embedding_)
+
+    def score_answers(self, X: Any) -> AnswerAccuracy:
+        """Return how many whole answers the map predicts, if X says which comparisons are from one answer.
+
+        "Of a, b and c, c is the odd one" is one answer that implies two comparisons. :meth:`score` counts comparisons.
+
+        Examples
+        --------
+        >>> answers = Comparisons.from_triplets([[0, 1, 2], [1, 0, 2]], answers=[0, 0])
+        >>> OrdinalEmbedding(n_components=1, random_state=0).fit(answers).score_answers(answers).accuracy
+        1.0
+        """
+        return answer_accuracy(self._comparisons_on_map(X), self.embedding_)
 
     def _repr_html_(self) -> str:
         """Return the parameters, as scikit-learn shows them, and the result if there is one, for a notebook."""

@@ -20,7 +20,7 @@ from closerthan.saving import whole_file
 from closerthan.wording import counted, listed, percentage_points
 
 if TYPE_CHECKING:
-    from closerthan.calibration import Calibration
+    from closerthan.calibration import Calibration, ChoiceCalibration
     from closerthan.settings import Settings
 
 __all__ = ["Candidate", "Result", "Start"]
@@ -113,10 +113,13 @@ class Result:
     names
         Names of the objects, or None.
     candidates
-        With ``loss="auto"``, the losses of the race, the best one first.
+        The losses and penalties that were compared on held-out answers, the best one first; empty if both were given.
     calibration
-        Converts log odds to probabilities, fitted on held-out answers (see :func:`closerthan.held_out_error`); None if
-        there is none.
+        Converts log odds of comparisons to probabilities, fitted on held-out answers (see
+        :func:`closerthan.held_out_error`); None if there is none.
+    answer_calibration
+        Converts log similarities to probabilities of whole answers, such as "c is the odd one of three"; None if there
+        is none.
 
     Examples
     --------
@@ -135,6 +138,7 @@ class Result:
     names: tuple[str, ...] | None = None
     candidates: tuple[Candidate, ...] = ()
     calibration: "Calibration | None" = None
+    answer_calibration: "ChoiceCalibration | None" = None
 
     @property
     def best_record(self) -> Record:
@@ -328,6 +332,7 @@ class Result:
             "names": self.names,
             "candidates": self.candidates,
             "calibration": None if self.calibration is None else self.calibration.to_data(),
+            "answer_calibration": self.answer_calibration and dataclasses.asdict(self.answer_calibration),
         }
         columns = {f"history_{name}": getattr(self.history, name) for name in Record._fields}
         return {"embedding": self.embedding, "about": np.array(json.dumps(about)), **columns}
@@ -342,7 +347,7 @@ class Result:
     @checked
     def from_arrays(cls, arrays: Mapping[str, Any]) -> Self:
         """Return the result from the arrays of :meth:`to_arrays`; inconsistent parts are an error."""
-        from closerthan.calibration import Calibration
+        from closerthan.calibration import Calibration, ChoiceCalibration
         from closerthan.settings import Settings
 
         about = json.loads(str(arrays["about"]))
@@ -360,6 +365,7 @@ class Result:
             names=None if names is None else tuple(names),
             candidates=tuple(Candidate(*candidate) for candidate in about["candidates"]),
             calibration=Calibration.from_data(about.get("calibration")),
+            answer_calibration=ChoiceCalibration.from_data(about.get("answer_calibration")),
         )
         loaded._check()
         return loaded

@@ -82,11 +82,25 @@ def whole_csv(path: str | Path, titles: Sequence[str], rows: Iterable[Sequence[A
     """Write a table with a header as CSV, atomically."""
     with whole_file(path) as file:
         text = io.TextIOWrapper(file, encoding="utf-8", newline="")
-        table = csv.writer(text, lineterminator="\n")
+        table = csv.writer(_UnixLines(text))
         table.writerow(titles)
         table.writerows(rows)
         text.flush()
         text.detach()
+
+
+class _UnixLines:
+    """A text file that ends lines with a line feed, although its CSV writer ends them with "\\r\\n".
+
+    Before Python 3.13, a CSV writer quotes a carriage return only if that is part of its line terminator. Without
+    quotes, a name that contains one would be read as the end of a line.
+    """
+
+    def __init__(self, text: io.TextIOWrapper) -> None:
+        self._text = text
+
+    def write(self, line: str) -> int:
+        return self._text.write(line.removesuffix("\r\n") + "\n")
 
 
 class TakenError(ValueError):

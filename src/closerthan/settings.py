@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self, TypedDict, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self, TypedDict, TypeVar, get_args
 
 from closerthan.checks import ParameterError, check_keywords, number, signature_with_options, whole
 from closerthan.losses import LOSSES, Loss, loss_named, name_with_parameter
@@ -40,6 +40,8 @@ __all__ = [
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 AUTO = "auto"
+Likelihood = Literal["auto", "answers", "comparisons"]
+LIKELIHOODS: tuple[Likelihood, ...] = get_args(Likelihood)
 GIVEN: Literal["given"] = "given"  # the validation set was passed as comparisons, not as a fraction
 LEAST_SECONDS = 1e-3  # the shortest time limit, since it must be positive
 
@@ -82,6 +84,7 @@ class FitOptions(TypedDict, total=False):
 
     loss: "str | Loss"
     penalty: float | str | None
+    likelihood: str
     solver: "str | Solver"
     n_starts: int | None
     validation: "float | Comparisons | ArrayLike | None"
@@ -179,8 +182,15 @@ class Settings:
         "--penalty",
         metavar="NUMBER|auto",
         parse=_number_or_auto,
-        help="Strength of the penalty on squared distances, per object. By default chosen with the loss, or 0 if the "
-        "loss is given.",
+        help="Strength of the penalty on squared distances, per object. By default chosen on held-out answers; 0 for a "
+        "named loss with a solver other than polyak and hogwild.",
+    )
+    likelihood: str = _setting(
+        AUTO,
+        "--likelihood",
+        metavar="auto|answers|comparisons",
+        help="What is fitted: answers, as choices among the pairs shown, or the comparisons that follow from them; "
+        "auto: comparisons.",
     )
     solver: "str | Solver | UserDefined" = _setting(  # noqa: RUF009
         "polyak",
@@ -195,7 +205,7 @@ class Settings:
         kind=int,
         least=1,
         sklearn_name="n_init",
-        help="Number of random starts; the best is kept. By default 1, or 2 to 16 with --loss auto.",
+        help="Number of random starts; the best is kept. By default 1 to 16, fewer with more answers.",
     )
     validation: float | Literal["given"] | None = _setting(
         None,
@@ -259,6 +269,8 @@ class Settings:
         epochs = whole("epochs", self.epochs, least=0)
         n_starts = None if self.n_starts is None else whole("n_starts", self.n_starts, least=1)
         check_by(self.by, ())
+        if self.likelihood not in LIKELIHOODS:
+            raise ParameterError("likelihood", self.likelihood, f"it must be one of {', '.join(LIKELIHOODS)}")
         window = None if self.window is None else whole("window", self.window, least=1)
         patience = None if self.patience is None else whole("patience", self.patience, least=1)
         tolerance, time_limit, validation, seed = self.tolerance, self.time_limit, self.validation, self.seed
@@ -304,8 +316,26 @@ class Settings:
 
     @property
     def must_choose(self) -> bool:
-        """True if the loss, its penalty or both are still to be chosen."""
-        return self.is_auto or self.penalty == AUTO
+        """True if the loss, its penalty or both are still to be chosen.
+
+        By default, the penalty of a named loss is chosen for the default solver and its variants. Other solvers
+        minimise the loss as it is, since they are there to be compared with their publications.
+
+        Examples
+        --------
+        >>> Settings(loss="ste").must_choose, Settings(loss="ste", solver="svrg-sbb").must_choose
+        (True, False)
+        """
+        if self.penalty is not None and not self.is_auto:
+            return self.penalty == AUTO
+        return self.is_auto or (self.epochs > 0 and self.has_default_solver)
+
+    @property
+    def has_default_solver(self) -> bool:
+        """True if the solver is polyak or a variant of it, such as hogwild."""
+        from closerthan.solvers import Polyak
+
+        return isinstance(self.solver, Polyak)
 
     @property
     def penalty_strength(self) -> float:
@@ -401,7 +431,7 @@ class Settings:
         return self if self.n_starts else self.with_starts(number)
 
     def within(self, budget: Budget) -> Self:
-        """Return these settings with the time that is left of a budget as time limit."""
+        """Return these settings with the remaining time of a budget as their time limit."""
         return self.replace(time_limit=budget.seconds_left)
 
     def for_parts(self, budget: Budget) -> Self:
@@ -412,9 +442,9 @@ class Settings:
         """Return the settings of a fit for further fits: no early stopping, and no limits of the first fit."""
         return self.replace(n_starts=None, validation=None, time_limit=None)
 
-    def trial(self, length: int, **changes: Any) -> Self:
-        """Return settings for a fit of ``length`` epochs from one start, without early stopping."""
-        return self.replace(n_starts=1, tolerance=None, validation=None, epochs=length, **changes)
+    def trial(self, length: int, tolerance: float | None = None, **changes: Any) -> Self:
+        """Return settings for a fit of at most ``length`` epochs from one start, without a validation set."""
+        return self.replace(n_starts=1, tolerance=tolerance, window=None, validation=None, epochs=length, **changes)
 
     def replicate(self, epochs: int) -> Self:
         """Return settings for refitting resampled answers: one start, no validation split, ``epochs`` epochs."""
@@ -443,6 +473,7 @@ class Settings:
         loss = data["loss"]
         return cls(**{
             "penalty": 0.0,  # settings of earlier versions have none
+            "likelihood": "comparisons",  # nor this
             **data,
             "loss": AUTO if loss["name"] == AUTO else from_data(loss, LOSSES, {}),
             "solver": from_data(data["solver"], solvers.SOLVERS, classes),

@@ -53,7 +53,15 @@ class Struck:
         def callback(record, x):
             self.epochs = max(self.epochs, record.epoch)
 
-        asked = {"loss": "ste", "seed": 0, "epochs": 2, "tolerance": None, "callback": callback, **settings}
+        asked = {
+            "loss": "ste",
+            "penalty": 0,
+            "seed": 0,
+            "epochs": 2,
+            "tolerance": None,
+            "callback": callback,
+            **settings,
+        }
         sys.settrace(trace)
         try:
             self.result = ct.embed(answers, **asked)

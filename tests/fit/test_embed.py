@@ -21,7 +21,7 @@ from closerthan.objective.cpu.objective import CPU
 from closerthan.objective.devices import device_named
 from closerthan.solvers import SVRG, StabilizedBB
 
-embed = functools.partial(ct.embed, loss="ste")  # how a loss is chosen is tested elsewhere
+embed = functools.partial(ct.embed, loss="ste", penalty=0)  # how a loss is chosen is tested elsewhere
 
 
 @pytest.fixture
@@ -168,7 +168,7 @@ class TestStopping:
 import signal
 import closerthan as ct
 answers = ct.datasets.synthetic(500, 3, 50_000, 10, flipped=0.3, seed=0).train
-endless = {{"loss": "ste", "solver": {solver!r}, "seed": 0, "epochs": 10**6, "tolerance": None}}
+endless = {{"loss": "ste", "penalty": 0, "solver": {solver!r}, "seed": 0, "epochs": 10**6, "tolerance": None}}
 ct.embed(answers, 3, **{{**endless, "epochs": 3}})
 signal.signal(signal.SIGALRM, lambda *_: signal.raise_signal(signal.SIGINT))
 for attempt in range(40):
@@ -320,7 +320,7 @@ def test_validation_comparisons_may_not_speak_of_unknown_objects(noisy):
 
 def test_settings_say_how_to_repeat_the_fit(noisy):
     options = {"seed": 4, "epochs": 30, "tolerance": 0.9, "validation": 0.25, "by": "comparisons", "n_starts": 3}
-    result = ct.embed(noisy.train, 3, loss=ct.losses.TSTE(alpha=5.0), solver=SVRG(batch_size=7), **options)
+    result = ct.embed(noisy.train, 3, loss=ct.losses.TSTE(alpha=5.0), penalty=0, solver=SVRG(batch_size=7), **options)
     settings = {field.name: getattr(result.settings, field.name) for field in dataclasses.fields(result.settings)}
 
     def is_the_same(settings):
@@ -330,7 +330,7 @@ def test_settings_say_how_to_repeat_the_fit(noisy):
     assert is_the_same(settings)
     for name in ({"n_dims", "loss", "solver"} | set(options)) - {"epochs"}:  # each matters; it ended before these
         assert not is_the_same({other: value for other, value in settings.items() if other != name}), name
-    short = ct.embed(noisy.train, loss="ste", seed=4, epochs=2, time_limit=100.0).settings
+    short = ct.embed(noisy.train, loss="ste", penalty=0, seed=4, epochs=2, time_limit=100.0).settings
     assert (short.epochs, short.time_limit) == (2, 100.0)
 
 
@@ -380,8 +380,8 @@ def test_a_validation_set_of_names_is_numbered_as_the_comparisons_are():
     train = ct.Comparisons.of(names[data.train.rows])
     some = data.test.rows[(data.test.rows != 0).all(axis=1)]  # one object is missing
     numbers = ct.Comparisons.of(some, n_objects=12, unmentioned="ignore")
-    expected = ct.embed(train, loss="ste", seed=0, validation=numbers)
-    found = ct.embed(train, loss="ste", seed=0, validation=names[some])
+    expected = ct.embed(train, loss="ste", penalty=0, seed=0, validation=numbers)
+    found = ct.embed(train, loss="ste", penalty=0, seed=0, validation=names[some])
     assert np.array_equal(found.history.validation_error, expected.history.validation_error)
     with pytest.raises(ValueError, match="other names"):
-        ct.embed(train, loss="ste", validation=ct.Comparisons.of(names[some]))
+        ct.embed(train, loss="ste", penalty=0, validation=ct.Comparisons.of(names[some]))

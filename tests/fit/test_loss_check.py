@@ -118,13 +118,13 @@ def test_embed_warns_once_of_slopes_that_do_not_match():
         """A class that no other test has fitted with."""
 
     with pytest.warns(UserWarning, match=r"loss New: at near .* closerthan\.check_loss") as warned:
-        ct.embed(ANSWERS, loss=New(scale=2.0), solver="batch", seed=0, epochs=1)
+        ct.embed(ANSWERS, loss=New(scale=2.0), penalty=0, solver="batch", seed=0, epochs=1)
     assert warned[0].filename == __file__
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        ct.embed(ANSWERS, loss=New(scale=2.0), solver="batch", seed=0, epochs=1)
+        ct.embed(ANSWERS, loss=New(scale=2.0), penalty=0, solver="batch", seed=0, epochs=1)
 
 
 def test_embed_says_nothing_of_good_losses():
     for loss in ("ste", "soe", Base(), Base(scale=3.0)):
-        ct.embed(ANSWERS, loss=loss, solver="batch", seed=0, epochs=1)  # warnings are errors here
+        ct.embed(ANSWERS, loss=loss, penalty=0, solver="batch", seed=0, epochs=1)  # warnings are errors here

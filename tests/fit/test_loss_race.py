@@ -37,7 +37,8 @@ def test_the_table_of_candidates_is_kept_best_first(problem):
         itertools.product(LOSS_GRID, PENALTY_GRID)
     )
     assert list(candidates) == sorted(candidates, key=lambda one: (-one.rounds, one.held_out_error))
-    assert all(sum(one.rounds > number for one in candidates) <= KEPT[number - 1] for number in (1, 2))
+    assert all(one.rounds <= ROUNDS for one in candidates)
+    assert sum(one.rounds == ROUNDS for one in candidates) <= KEPT
     assert (result.loss_name, result.penalty) == (candidates[0].loss, candidates[0].penalty)
     assert result.loss == loss_named(candidates[0].loss)
     assert (candidates[0].behind, candidates[0].standard_error) == (0.0, 0.0)
@@ -216,8 +217,8 @@ def test_fewer_candidates_remain_after_each_round_and_none_is_fitted_twice_in_on
     candidates = fits.candidates(answers)
     fitted = [[call.cell for call in calls[1:]] for calls in fits.rounds]
     assert all(len(cells) == len(set(cells)) for cells in fitted)
-    assert [len(cells) for cells in fitted[1:]] == list(KEPT)
-    assert set(fitted[0]) > set(fitted[1]) > set(fitted[2])
+    assert [len(cells) for cells in fitted[1:]] == [KEPT] * (ROUNDS - 1)
+    assert set(fitted[0]) > set(fitted[1])
     assert len(fitted[0]) == len(candidates)
 
 
@@ -236,14 +237,14 @@ def test_where_there_are_enough_candidates_only_a_few_of_the_best_are_compared_a
     fits.badness = {cell: 0.02 * worse for cell, worse in away_from(("tste-4", 0.1)).items()}
     fits.candidates(answers)
     first, second = ([call.cell for call in calls[1:]] for calls in fits.rounds[:2])
-    assert len(second) <= KEPT[0]
+    assert len(second) <= KEPT
     assert max(map(fits.badness.get, second)) <= sorted(map(fits.badness.get, first))[len(second) - 1]
 
 
 @pytest.mark.parametrize(("per_coordinate", "losses"), [(FEW_ANSWERS - 1, LOSS_GRID[1:-2]), (FEW_ANSWERS, LOSS_GRID)])
 def test_with_few_answers_only_tste_and_ste_race(per_coordinate, losses):
     assert Grid.of(ct.Settings(), per_coordinate) == Grid(losses, PENALTY_GRID)
-    assert Grid.of(ct.Settings(loss="soe", penalty="auto"), per_coordinate) == Grid(("soe",), PENALTY_GRID)
+    assert Grid.of(ct.Settings(loss="soe"), per_coordinate) == Grid(("soe",), (0.0, *PENALTY_GRID))
     assert {loss_named(loss).is_likelihood for loss in LOSS_GRID[1:-2]} == {True}
 
 
@@ -366,10 +367,30 @@ def test_a_user_defined_loss_races_with_several_penalties(problem):
 
 
 def test_with_a_fixed_loss_and_no_penalty_there_is_no_race(problem):
-    for penalty in (None, 0, 0.1):
+    for penalty in (0, 0.1):
         result = ct.embed(problem.train, loss="ste", penalty=penalty, seed=0, epochs=2)
         assert result.candidates == ()
         assert result.penalty == (penalty or 0.0)
+
+
+def test_the_penalty_of_a_named_loss_is_chosen(problem):
+    result = ct.embed(problem.train, loss="ste", seed=0, epochs=2)
+    assert {one.loss for one in result.candidates} == {"ste"}
+    assert result.penalty == result.candidates[0].penalty
+    assert result.runner_up is None
+    [fact] = [fact for fact in facts(result, problem.train, None) if fact.name == "Penalty"]
+    assert fact.value == f"{result.penalty:g}"
+    assert all(f"{one.penalty:g} {one.held_out_error:.1%}".replace("%", " %") in fact.note for one in result.candidates)
+
+
+def test_with_very_many_answers_a_named_loss_has_no_penalty_unless_asked_for():
+    answers = ct.datasets.synthetic(30, 2, loss_race.MOST_FINISHED, 10, seed=0).train
+    plain, without, chosen = (
+        ct.embed(answers, loss="ste", penalty=penalty, seed=0, epochs=1) for penalty in (None, 0, "auto")
+    )
+    assert plain.candidates == ()
+    assert np.array_equal(plain.embedding, without.embedding)
+    assert chosen.candidates
 
 
 @pytest.mark.parametrize(("fewest", "most", "n_train", "n_held_out"), [(100_000, 20_000, 378, 126), (200, 60, 204, 60)])
@@ -551,7 +572,7 @@ def test_starts_that_lead_to_different_maps_are_reported():
     assert not any("Procrustes" in line for line in ct.advice(data.train, clear))
     rng = np.random.default_rng(0)
     noise = ct.Comparisons(np.array([rng.permutation(60)[:3] for _ in range(300)]), 60)
-    vague = ct.embed(noise, loss="auto", seed=0)
+    vague = ct.embed(noise, loss="auto", penalty=0.001, n_starts=16, seed=0)  # a strong one leads to one map
     assert all(start.distance > 0.1 for start in vague.different_starts)
     assert 2 * len(vague.different_starts) > len(vague.close_starts)
     advice = "of the 8 next best starts lead to a different map (Procrustes distance 0."

@@ -111,9 +111,9 @@ class TestFits:
     def test_clean_answers_end_early(self, loss):
         """Plenty of them: 67 per coordinate. Running on for all epochs gains nothing."""
         data = ct.datasets.synthetic(100, 3, 20_000, 5_000, seed=0)
-        ended = ct.embed(data.train, 3, loss=loss, seed=0)
+        ended = ct.embed(data.train, 3, loss=loss, penalty=0, seed=0)
         error = ct.triplet_error(data.test, ended.embedding)
-        run_on = ct.embed(data.train, 3, loss=loss, seed=0, tolerance=None, epochs=60)
+        run_on = ct.embed(data.train, 3, loss=loss, penalty=0, seed=0, tolerance=None, epochs=60)
         assert ended.stopped_by == "tolerance"
         assert ended.history[-1].epoch <= 30
         assert error <= ct.triplet_error(data.test, run_on.embedding) + 0.002
@@ -124,14 +124,14 @@ class TestFits:
         data = ct.datasets.synthetic(100, 3, 20_000, 5_000, flipped=0.2, seed=0)
 
         def error(**options):
-            fits = [ct.embed(data.train, 3, loss=loss, seed=seed, **options) for seed in range(3)]
+            fits = [ct.embed(data.train, 3, loss=loss, penalty=0, seed=seed, **options) for seed in range(3)]
             return np.mean([ct.triplet_error(data.test, fit.embedding) for fit in fits])
 
         assert error() <= error(tolerance=None, epochs=60) + 0.002
 
     def test_it_ends_after_the_same_epoch_for_any_number_of_threads(self, loss):
-        data = ct.datasets.synthetic(100, 3, 20_000, 10, flipped=0.1, seed=0)
-        fits = [ct.embed(data.train, 3, loss=loss, seed=0, device=CPU(n, least_part=1_000)) for n in (1, 2)]
+        data = ct.datasets.synthetic(50, 2, 4_000, 10, flipped=0.1, seed=0)
+        fits = [ct.embed(data.train, 2, loss=loss, penalty=0, seed=0, device=CPU(n, least_part=500)) for n in (1, 2)]
         assert fits[0].stopped_by == fits[1].stopped_by == "tolerance"
         assert np.array_equal(fits[0].history.objective, fits[1].history.objective)
         assert np.array_equal(fits[0].embedding, fits[1].embedding)
@@ -151,6 +151,6 @@ def test_a_loss_below_zero_is_fitted_as_well(tolerance):
             return slope, -slope
 
     data = ct.datasets.synthetic(50, 2, 5_000, 1_000, seed=0)
-    result = ct.embed(data.train, loss=Lower(), seed=0, tolerance=tolerance, epochs=40)
+    result = ct.embed(data.train, loss=Lower(), penalty=0, seed=0, tolerance=tolerance, epochs=40)
     assert result.stopped_by == ("epochs" if tolerance is None else "tolerance")
     assert ct.triplet_error(data.test, result.embedding) < 0.05

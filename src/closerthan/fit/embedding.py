@@ -15,11 +15,11 @@ from closerthan.comparisons import Comparisons
 from closerthan.comparisons.grouping import check_by
 from closerthan.fit.ctrl_c import CtrlC
 from closerthan.fit.fixed_loss import Inputs, Run, first_map, fit
-from closerthan.fit.loss_check import warn_of_slopes
 from closerthan.fit.loss_race import choose_and_fit
 from closerthan.losses import Loss
 from closerthan.messages import value_error
 from closerthan.objective.devices import device_named
+from closerthan.registry import is_library_class
 from closerthan.result import Result
 from closerthan.settings import GIVEN, FitOptions, Settings, lists_options
 
@@ -55,16 +55,26 @@ def embed(
     settings
         Settings to start from, such as those of another result (``result.settings``); the other arguments change them.
     loss
-        "auto" chooses between ste and tste with several degrees of freedom, together with the penalty, by the error on
-        held-out answers; it then fits the best combination to all answers and keeps the table of candidates in the
-        result. Otherwise a name from ``LOSSES``, with a number for its parameter if you like (``"tste-4"``), or a
-        :class:`Loss`. (If all comparisons are about the same objects, nothing can be held out, and "auto" means
-        "ste".)
+        "auto" chooses between ste, tste with several degrees of freedom and, where answers are not too few, the other
+        losses, together with the penalty, by the error on held-out answers; it then fits the best combination to all
+        answers and keeps the table of candidates in the result. Otherwise a name from ``LOSSES``, with a number
+        for its parameter if you like (``"tste-4"``), or a :class:`Loss`. (If all comparisons
+        are about the same objects, nothing can be held out, and "auto" means "ste".)
     penalty
         Strength of a penalty on the squared distances of the pairs, ``penalty * n_objects / n_comparisons * (near +
-        far)`` per comparison. It acts as a Gaussian prior on the positions of the objects (a ridge penalty): it shrinks
-        a map whose answers are few or contradict each other, so that the fit can run to its end without overfitting.
-        "auto" chooses it on held-out answers. By default, it is chosen with ``loss="auto"``, and 0 with a given loss.
+        far)`` per comparison; for a whole answer, ``penalty * n_objects / n_answers`` times twice the mean over the
+        pairs shown. It acts as a Gaussian prior on the positions of the objects (a ridge penalty): it shrinks a map
+        whose answers are few or contradict each other, so that the fit can run to its end without overfitting. "auto"
+        chooses it on held-out answers, together with the loss if that is "auto". None, the default, also chooses it,
+        except for a given loss with another solver than polyak or hogwild, or with so many answers that it hardly
+        matters (at least 65,536 comparisons, and 20 per coordinate): then it is 0.
+    likelihood
+        What is fitted. "comparisons": the comparisons that follow from the answers, as if they were independent.
+        "answers": whole answers, each a choice among the pairs of objects that were shown, by Luce's choice rule; the
+        loss must have a similarity (ste, tste, ckl), others are summed over comparisons. A ranking, or a set of several
+        objects, counts as one choice for each of its members. This needs answers in memory, one process on the CPU, and
+        another solver than hogwild and gram. "auto" means "comparisons", which predict as well and are faster to fit.
+        For answers that are single comparisons, such as triplets, there is no difference.
     solver
         A name from ``SOLVERS`` or a solver object such as ``SVRG(batch_size=20)``. "hogwild" uses all threads for one
         large fit, but the same seed does not give the same bits: see :class:`closerthan.solvers.Hogwild`.
@@ -86,9 +96,9 @@ def embed(
     patience
         Number of epochs that ``validation`` waits for a lower error. None means the default.
     by
-        The unit that ``validation`` and ``loss="auto"`` hold out: "answers" (with all answers about the same objects),
-        "blocks" of dependent trials, "people", or single "comparisons". "auto" means blocks if the answers have them,
-        otherwise answers.
+        The unit that ``validation`` and the choice of loss and penalty hold out: "answers" (with all answers about the
+        same objects), "blocks" of dependent trials, "people", or single "comparisons". "auto" means blocks if the
+        answers have them, otherwise answers.
     time_limit
         Seconds after which to return the best map so far. The current epoch is ended early.
     callback
@@ -97,8 +107,8 @@ def embed(
     progress
         Whether to show a progress bar; text is shown as the name of the fit.
     n_starts
-        Number of random starts, which run in parallel; the best is kept. None means one, or 2 to 16 with
-        ``loss="auto"`` and polyak (only the most promising one is then run to its end).
+        Number of random starts, which run in parallel; the best is kept. None means one, or up to 16 if polyak's loss
+        or penalty is chosen (only the most promising one is then run to its end).
     n_threads
         Number of threads. None means one per core.
     device
@@ -149,7 +159,9 @@ def embed(
         "validation": validation if is_fraction else GIVEN,
     }
     settings = Settings.of(base, n_dims, changes).replace(device=device.name)
-    if isinstance(settings.loss, Loss):
+    if isinstance(settings.loss, Loss) and not is_library_class(type(settings.loss)):
+        from closerthan.fit.loss_check import warn_of_slopes
+
         warn_of_slopes(settings.loss)
     if isinstance(validation, Real) or settings.must_choose:
         check_by(settings.by, comparisons.people, comparisons.blocks)

@@ -1,6 +1,7 @@
 """Fit with a fixed loss: run all starts, checkpoint them, return the best."""
 
 import contextlib
+import dataclasses
 import functools
 import inspect
 import math
@@ -19,11 +20,12 @@ from closerthan.checks import ParameterError
 from closerthan.comparisons import Comparisons
 from closerthan.fit.checkpoint import Checkpoint, Fit, fingerprint
 from closerthan.fit.ctrl_c import CancelFlag, CtrlC
+from closerthan.fit.likelihood import objective_of
 from closerthan.fit.monitor import Callback, FitState, Monitor
 from closerthan.fit.parallel import run_together
 from closerthan.fit.progress import compile_notice, progress_bar
 from closerthan.fit.stopping import Limits
-from closerthan.losses import Loss, Penalized
+from closerthan.losses import Loss
 from closerthan.objective.cpu.objective import CPU
 from closerthan.objective.processes import Processes
 from closerthan.objective.protocol import Device, require
@@ -62,7 +64,8 @@ def fit(inputs: Inputs, settings: Settings, run: Run) -> Result:
     """Fit a map with the fixed loss of the settings."""
     solver, answers = _solver(settings), inputs.answers
     train, held_out = _held_out(inputs, settings, run.device.processes)
-    loss = penalized(_loss(settings), settings, train, run.device.processes)
+    if not isinstance(settings.loss, Loss):
+        raise ValueError(f"the loss is {settings.loss!r}; a fit needs a Loss object")
     rngs = inputs.rng.spawn(settings.random_starts)
     shape = answers.n_objects, settings.n_dims
     starts = [START_SCALE * rng.standard_normal(shape) for rng in rngs]
@@ -91,7 +94,8 @@ def fit(inputs: Inputs, settings: Settings, run: Run) -> Result:
     monitors: list[Monitor] = []
     outputs: list[Any] = [None] * len(starts)
     with _interruptible(monitors, cancelled) as interrupted, contextlib.ExitStack() as stack:
-        objective = stack.enter_context(run.device.objective(train, loss, held_out))
+        objective = stack.enter_context(objective_of(settings, run.device, train, held_out))
+        fits_answers = objective.has_surrogate_walk
         require(objective, type(solver).__name__, solver.needs)
         with compile_notice(run.progress), run.ctrl_c.raised_at_once():
             objective.prepare(solver.needs, settings.n_dims)
@@ -140,7 +144,7 @@ def fit(inputs: Inputs, settings: Settings, run: Run) -> Result:
         best_epoch=epoch,
         best_start=winner,
         starts=tuple(ends),
-        settings=settings,
+        settings=dataclasses.replace(settings, likelihood="answers") if fits_answers else settings,
         names=answers.names,
     )
 
@@ -199,26 +203,6 @@ def _held_out(inputs: Inputs, settings: Settings, processes: Processes) -> tuple
             return inputs.answers, inputs.answers
         return inputs.answers.split(settings.validation_fraction, inputs.rng, by=settings.by)
     return inputs.answers, inputs.held_out
-
-
-def _loss(settings: Settings) -> Loss:
-    if not isinstance(settings.loss, Loss):
-        raise ValueError(f"the loss is {settings.loss!r}; a fit needs a Loss object")
-    return settings.loss
-
-
-def penalized(loss: Loss, settings: Settings, answers: Comparisons, processes: Processes) -> Loss:
-    """Return the loss with the penalty of the settings.
-
-    The objective is a mean over comparisons. A Gaussian prior on the position of each object, of fixed strength, is
-    therefore worth less the more comparisons there are per object. Comparisons without weight do not count, here as in
-    the race that chose the penalty.
-    """
-    if not settings.penalty_strength:
-        return loss
-    n_here = len(answers) if answers.weights is None else np.count_nonzero(answers.weights)
-    n_terms = max(sum(processes.all_gather(int(n_here))), 1)
-    return Penalized(loss, settings.penalty_strength * answers.n_objects / n_terms)
 
 
 def _solver(settings: Settings) -> Solver:

@@ -4,8 +4,8 @@ No loss and no penalty is best for all data, so the answers decide. The candidat
 degrees of freedom, which lead to ste in the limit, by several strengths of the penalty. Along both of its directions
 the held-out error falls and rises again, so most of the grid need not be fitted. In the first round, a pattern search
 (Hooke and Jeeves 1961) moves from one candidate to the best of its neighbours until none of these is better. The best
-candidates are compared again on other parts of the answers, so that chance in one of them does not decide, and fewer
-remain after each round (successive halving; Jamieson and Talwalkar 2016).
+candidates are compared again on another part of the answers, so that chance in one of them does not decide (successive
+halving; Jamieson and Talwalkar 2016).
 
 In each round, all candidates start from the same map, fitted to the same part of the answers. A few iterations then
 suffice, and no candidate has a luckier start than another. Finally, short fits from several random starts are made with
@@ -37,9 +37,9 @@ from closerthan.comparisons.questions import object_set_keys, splitmix64
 from closerthan.fit.checkpoint import choice_in, refuse_another
 from closerthan.fit.ctrl_c import CancelFlag, CtrlC
 from closerthan.fit.fixed_loss import Inputs, Run, fit, identity, shape_distance
+from closerthan.fit.likelihood import objective_of
 from closerthan.fit.parallel import run_together, threads_for
 from closerthan.fit.progress import compile_notice, trials_bar
-from closerthan.losses import Penalized, loss_named
 from closerthan.messages import Message
 from closerthan.metrics import kish_number, margins, proportion_standard_error, ratio_variance
 from closerthan.objective.processes import SingleProcess
@@ -58,11 +58,14 @@ FEW_ANSWERS = (
 PENALTY_GRID = (0.0001, 0.001, 0.01, 0.1, 1.0)
 FIRST = (("tste-2", 0.1), ("ste", 0.1), ("gnmds", 0.1), ("soe", 0.1))  # the search begins at the best of these
 COMMON = ("tste-2", 0.1)  # the candidate whose map all others start from
-KEPT = (5, 3)  # candidates that remain after the first and after the second round
+KEPT = 5  # candidates that remain after each round
 CLEARLY = 1.0  # standard errors by which a candidate must be behind to drop out; all are judged by the same answers
-ROUNDS = 1 + len(KEPT)
-EPOCHS = 3  # of the fit that all candidates start from, and of each short fit of the winner
-CANDIDATE_ITERATIONS = 8  # of L-BFGS for each candidate, from the common map
+ROUNDS = 2
+EPOCHS = 2  # of the fit that all candidates start from, and of each short fit of the winner
+LEAST_ITERATIONS = 8  # of L-BFGS for each candidate, from the common map
+MOST_ITERATIONS = 40  # the same if answers are few; a weak penalty needs them to let the common map grow
+CONVERGED = 1e-3  # tolerance of these iterations, of which strong penalties need few
+ITERATED = 80_000  # comparisons that such a candidate visits; more iterations would take too long
 CANDIDATE_EPOCHS = 2  # of Polyak steps instead, of one pass each, from MOST_DESCENDED comparisons on
 MOST_DESCENDED = 20_000
 FITTED = 12_000  # comparisons to fit in each round; more would not change the choice
@@ -74,6 +77,7 @@ STARTS = 4  # of the winner, unless the user specifies a number
 MOST_STARTS = 16  # the same if answers are so few that a start takes a millisecond; their maps differ more
 CHEAP = 2**15  # comparisons that all starts of such a fit visit in a pass; at least STARTS are made
 STARTS_OF_LARGE_FITS = 2  # from MOST_FINISHED comparisons on, where starts differ less and cost more
+ONE_ROUND = 2**20  # comparisons from which there is one round and one start, since rounds and starts agree
 MOST_DRAWN = 60_000_000  # comparisons from a file larger than memory, for all rounds; they are copied several times
 USUAL_TRIALS = 30  # fits in a race, for the progress bar
 
@@ -107,10 +111,11 @@ class Grid:
     def of(cls, settings: Settings, per_coordinate: float) -> Self:
         """Return the grid for a number of comparisons per coordinate; the settings may fix the loss or the penalty."""
         losses: tuple[Any, ...] = LOSS_GRID if per_coordinate >= FEW_ANSWERS else LOSS_GRID[1:-2]
+        penalties: tuple[float, ...] = PENALTY_GRID
         if not settings.is_auto:
-            losses = (settings.loss_name or settings.loss,)
+            losses, penalties = (settings.loss_name or settings.loss,), (0.0, *PENALTY_GRID)
         fixed = isinstance(settings.penalty, float)
-        return cls(losses, (settings.penalty_strength,) if fixed else PENALTY_GRID)
+        return cls(losses, (settings.penalty_strength,) if fixed else penalties)
 
     def neighbours(self, cell: Cell) -> list[Cell]:
         """Return the candidates next to a candidate, in both directions."""
@@ -124,7 +129,7 @@ class Grid:
 
     @property
     def first(self) -> list[Cell]:
-        """The candidates at the best of which the search begins."""
+        """The candidates that are compared first; the search begins at the best of them."""
         known = [self.nearest(cell) for cell in FIRST if cell[0] in self.losses]
         return known or [self.nearest(COMMON)]
 
@@ -178,7 +183,10 @@ class Choice:
 
 def choose_and_fit(inputs: Inputs, settings: Settings, run: Run) -> Result:
     """Let all candidates race and fit the winner to all answers; there is no race if nothing can be held out."""
-    run = dataclasses.replace(run, device=run.device.for_all_losses())
+    if settings.is_auto:
+        run = dataclasses.replace(run, device=run.device.for_all_losses())
+    elif settings.penalty is None and _are_plenty(inputs.answers, settings, run):
+        return fit(inputs, settings.replace(penalty=0.0), run)
     this_fit = {}
     if run.checkpoint is not None:
         this_fit = identity(settings, run, inputs.answers, inputs.held_out, inputs.start)
@@ -214,6 +222,12 @@ def choose_and_fit(inputs: Inputs, settings: Settings, run: Run) -> Result:
     ends = list(choice.ends)
     ends[best] = result.starts[0]
     return dataclasses.replace(result, best_start=best, starts=tuple(ends))
+
+
+def _are_plenty(answers: Comparisons, settings: Settings, run: Run) -> bool:
+    """Return true if the answers are so many that a penalty hardly changes the map, and choosing it takes long."""
+    n_terms = sum(run.device.processes.all_gather(len(answers)))
+    return n_terms >= max(MOST_FINISHED, FEW_ANSWERS * answers.n_objects * settings.n_dims)
 
 
 def _broadcast_choice(inputs: Inputs, settings: Settings, run: Run) -> tuple[Choice, list[Result]]:
@@ -260,7 +274,7 @@ def _choose(inputs: Inputs, settings: Settings, run: Run) -> tuple[Choice, list[
     one_thread = run.device.one_thread()
     grid = Grid.of(settings, len(answers) / (answers.n_objects * settings.n_dims))
     some = answers if answers.cheap_to_enumerate else answers.take(slice(FITTED))
-    objective = one_thread.objective(some, Penalized(loss_named(grid.losses[0]).in_dims(settings.n_dims), 1.0))
+    objective = objective_of(settings.replace(loss=grid.losses[0], penalty=1.0), one_thread, some)
     with compile_notice(run.progress), objective, run.ctrl_c.raised_at_once():
         if isinstance(settings.solver, Solver):
             require(objective, type(settings.solver).__name__, settings.solver.needs)
@@ -284,7 +298,7 @@ def _choose(inputs: Inputs, settings: Settings, run: Run) -> tuple[Choice, list[
 
         setup = RaceSetup(
             functools.partial(short_fit, solver=racer),
-            functools.partial(short_fit, solver=LBFGS(), length=CANDIDATE_ITERATIONS),
+            functools.partial(short_fit, solver=LBFGS(), tolerance=CONVERGED),
             functools.partial(short_fit, solver=dataclasses.replace(racer, passes=1), length=CANDIDATE_EPOCHS),
             grid,
             run.device.threads,
@@ -319,6 +333,17 @@ def _choose(inputs: Inputs, settings: Settings, run: Run) -> tuple[Choice, list[
     return Choice(candidates, seeds[best], 1 if trials else n_starts, best, ends), trials
 
 
+def candidate_iterations(n_comparisons: int) -> int:
+    """Return the number of iterations of L-BFGS for each candidate.
+
+    Examples
+    --------
+    >>> candidate_iterations(400), candidate_iterations(4_000), candidate_iterations(18_000)
+    (40, 20, 8)
+    """
+    return min(max(ITERATED // n_comparisons, LEAST_ITERATIONS), MOST_ITERATIONS)
+
+
 def usual_starts(n_comparisons: int) -> int:
     """Return the number of random starts of the winner, unless the user specifies one.
 
@@ -327,6 +352,8 @@ def usual_starts(n_comparisons: int) -> int:
     >>> usual_starts(400), usual_starts(4_000), usual_starts(40_000), usual_starts(400_000)
     (16, 8, 4, 2)
     """
+    if n_comparisons >= ONE_ROUND:
+        return 1
     if n_comparisons >= MOST_FINISHED:
         return STARTS_OF_LARGE_FITS
     return min(max(CHEAP // max(n_comparisons, 1), STARTS), MOST_STARTS)
@@ -337,7 +364,7 @@ class RaceSetup:
     """How a race is run: how to fit, the candidates, the number of threads, and the deadline.
 
     ``from_scratch``, ``refine`` and ``refine_many`` (comparisons) fit a candidate. They are called as ``fit(train,
-    cell, cancelled, seconds, start, seed=)``; ``from_scratch`` also gets the number of epochs as ``length=``.
+    cell, cancelled, seconds, start, seed=)``; the first two also get the number of epochs as ``length=``.
     """
 
     from_scratch: Callable[..., Result]
@@ -376,9 +403,9 @@ class Race:
             self._train_errors |= {cell: one.train_error for cell, one in this_round.judged.items()}
             wrong = {cell: one.wrong for cell, one in this_round.judged.items()}
             self.rounds.append(Round.of(wrong, group, held_out.weights))
-            if number == len(KEPT) or time.perf_counter() >= self._setup.until:
+            if number == ROUNDS - 1 or time.perf_counter() >= self._setup.until:
                 break
-            alive = _promising(self.rounds, wrong)[: KEPT[number]]
+            alive = _promising(self.rounds, wrong)[:KEPT]
             if len(alive) == 1:
                 break
         return table(self.rounds, self._train_errors)
@@ -407,7 +434,9 @@ class _RoundInProgress:
         cells = list(cells)
         new = [cell for cell in cells if cell not in self.judged]
         n_train = len(self._train)
-        fit_it = self._setup.refine if n_train < MOST_DESCENDED else self._setup.refine_many
+        fit_it = self._setup.refine_many
+        if n_train < MOST_DESCENDED:
+            fit_it = functools.partial(self._setup.refine, length=candidate_iterations(n_train))
         cancelled = CancelFlag(self._setup.pressed)
         # All candidates get the same time, so that none has fewer epochs than the others.
         seconds = self._seconds(math.ceil(len(new) / threads_for(n_train, self._setup.n_threads)))
@@ -524,12 +553,15 @@ def _parts(
     """
     by = answers.split_unit(by)
     enough = max(fitted, ENOUGH * answers.n_objects * n_dims)
-    answers = answers.in_memory(min(ROUNDS * (most_held_out + enough), MOST_DRAWN), rng)
+    n_rounds = ROUNDS
+    if len(answers) >= ONE_ROUND:  # with as many comparisons to evaluate on as in several
+        n_rounds, most_held_out = 1, ROUNDS * most_held_out
+    answers = answers.in_memory(min(n_rounds * (most_held_out + enough), MOST_DRAWN), rng)
     if answers.weights is not None and not answers.weights.all():  # rows without weight
         answers = answers.take(answers.weights > 0)
     n_held_out = max(1, min(round(HELD_OUT * len(answers)), most_held_out))
     n_train = min(len(answers) - n_held_out, enough)
-    n_drawn = min(ROUNDS * (n_held_out + n_train), len(answers))
+    n_drawn = min(n_rounds * (n_held_out + n_train), len(answers))
     if n_drawn < len(answers) and by == "answers":
         answers = _sample(answers, n_drawn / len(answers), rng)
     group = answers.groups(by)
@@ -540,8 +572,8 @@ def _parts(
     order = rng.permutation(len(sizes))
     place = np.empty(len(sizes), dtype=np.int64)
     place[order] = np.cumsum(sizes[order]) - sizes[order]
-    for number in range(ROUNDS):
-        begin = number * (len(answers) // ROUNDS)
+    for number in range(n_rounds):
+        begin = number * (len(answers) // n_rounds)
         ahead = (place - begin) % len(answers)
         held_out = ahead < n_held_out
         if not held_out.any():  # there are only a few large groups
@@ -552,7 +584,7 @@ def _parts(
         if not train.any():
             train = ~held_out
         judged = np.flatnonzero(held_out[group])
-        number_of = np.cumsum(held_out) - 1  # without gaps, which keeps sums over groups short
+        number_of = np.cumsum(held_out) - 1  # numbered without gaps, so that arrays of sums over groups are short
         yield answers.take(train[group]), answers.take(judged), number_of[group[judged]]
 
 
