@@ -35,17 +35,17 @@ def test_there_must_be_enough_to_hold_out(n_folds, answers):
 
 
 def test_the_scores_are_those_of_fits_to_the_folds(problem):
-    scores = ct.cross_validate(problem.train, 2, n_folds=3, seed=4, loss="soe", epochs=10)
+    scores = ct.cross_validate(problem.train, 2, n_folds=3, seed=4, loss="soe", penalty=0, epochs=10)
     n_wrong = 0.0
     for error, (train, test) in zip(scores.held_out, folds(problem.train, 3, 4), strict=True):
-        assert error == ct.triplet_error(test, ct.embed(train, 2, seed=4, loss="soe", epochs=10).embedding)
+        assert error == ct.triplet_error(test, ct.embed(train, 2, seed=4, loss="soe", penalty=0, epochs=10).embedding)
         n_wrong += error * len(test)
     assert scores.mean == pytest.approx(n_wrong / len(problem.train))
     assert scores.weight.sum() == len(problem.train)
 
 
 def test_repeats_have_other_folds_and_average_over_them(problem):
-    quick = {"n_folds": 3, "loss": "soe", "epochs": 5}
+    quick = {"n_folds": 3, "loss": "soe", "penalty": 0, "epochs": 5}
     one, other = (ct.cross_validate(problem.train, 2, seed=seed, **quick) for seed in (0, 1))
     both = ct.cross_validate(problem.train, 2, seed=0, n_repeats=2, **quick)
     assert both.held_out.tolist() == [*one.held_out, *other.held_out]
@@ -54,7 +54,7 @@ def test_repeats_have_other_folds_and_average_over_them(problem):
 
 def test_a_time_limit_is_that_of_all_fits_together(problem):
     with pytest.raises(ValueError, match="time limit was reached after 0 of 5 fits; raise time_limit"):
-        ct.cross_validate(problem.train, 2, loss="ste", tolerance=None, time_limit=1e-6)
+        ct.cross_validate(problem.train, 2, loss="ste", penalty=0, tolerance=None, time_limit=1e-6)
 
 
 def scores_of(errors, weight=1.0):
@@ -94,7 +94,7 @@ def test_a_person_with_many_answers_is_one_unit(rng):
     answers = ct.datasets.simulated(rng.standard_normal((12, 2)), 600, noise="ste", seed=rng)
     people = rng.integers(6, size=600)
     known = ct.Comparisons.from_triplets(answers.rows, n_objects=12, people=people)
-    scores = ct.cross_validate(known, 2, by="people", n_folds=3, loss="soe", epochs=5)
+    scores = ct.cross_validate(known, 2, by="people", n_folds=3, loss="soe", penalty=0, epochs=5)
     assert scores.weight.tolist() == np.bincount(people).tolist()
 
 

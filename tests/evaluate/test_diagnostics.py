@@ -78,6 +78,9 @@ def test_contradictions_are_named_where_they_make_more_than_half_of_the_error(n_
     assert least_error(answers) == n_contradicted / 100
     record = ct.history.Record(0, 0, 0.0, 1.0, 1.0, 1.0, 0.2, math.nan)
     result = dataclasses.replace(
-        ct.embed(answers, 1, loss="ste", seed=0, epochs=1), embedding=x, history=ct.History([record]), best_epoch=0
+        ct.embed(answers, 1, loss="ste", penalty=0, seed=0, epochs=1),
+        embedding=x,
+        history=ct.History([record]),
+        best_epoch=0,
     )
     assert any("contradict" in line for line in ct.advice(answers, result)) == expected

@@ -6,7 +6,7 @@ import pytest
 import closerthan as ct
 from closerthan.evaluate.cross_validation import folds
 
-SETTINGS = {"loss": "ste", "epochs": 20}
+SETTINGS = {"loss": "ste", "penalty": 0, "epochs": 20}
 
 
 def people_who_differ(n_people, each, seed, n_objects=15, differences=0.5):
@@ -39,7 +39,7 @@ def test_held_out_answers_are_not_fitted_whatever_their_weights(study, by, rng):
     flipped = rng.random(len(rows)) < 0.5
     rows[flipped] = rows[flipped][:, [0, 2, 1]]
     noise = ct.Comparisons.from_triplets(rows, n_objects=15, people=study.people, unmentioned="ignore")
-    measured = ct.held_out_error(noise, 8, by=by, share=0.4, weights=rng.exponential(size=len(rows)), **SETTINGS)
+    measured = ct.held_out_error(noise, 8, by=by, fraction=0.4, weights=rng.exponential(size=len(rows)), **SETTINGS)
     assert measured.high > 0.5
 
 
@@ -79,7 +79,7 @@ def test_the_interval_over_people_covers_the_error_on_new_people(n_people):
     for seed in range(n_runs):
         study = people_who_differ(n_people, 60, seed=seed)
         new = people_who_differ(300, 60, seed=1_000 + seed)
-        measured = ct.held_out_error(study, by="people", loss="ste", n_starts=2, n_threads=1)
-        x = ct.embed(study, loss="ste", n_starts=2, seed=0, n_threads=1).embedding
+        measured = ct.held_out_error(study, by="people", loss="ste", penalty=0, n_starts=2, n_threads=1)
+        x = ct.embed(study, loss="ste", penalty=0, n_starts=2, seed=0, n_threads=1).embedding
         hits += measured.low <= ct.triplet_error(new, x) <= measured.high
     assert hits >= 0.85 * n_runs

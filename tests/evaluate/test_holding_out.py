@@ -126,7 +126,7 @@ def watching(monkeypatch):
 
 def by_a_share_for_validation(study, by, monkeypatch, tmp_path):
     seen = watching(monkeypatch)
-    ct.embed(study, loss="ste", seed=0, epochs=1, validation=0.2, by=by)
+    ct.embed(study, loss="ste", penalty=0, seed=0, epochs=1, validation=0.2, by=by)
     return seen
 
 
@@ -144,7 +144,7 @@ def by_auto(study, by, monkeypatch, tmp_path):
 
 def by_the_estimator(study, by, monkeypatch, tmp_path):
     seen = watching(monkeypatch)
-    ct.OrdinalEmbedding(loss="ste", random_state=0, max_iter=1, validation=0.2, by=by).fit(study)
+    ct.OrdinalEmbedding(loss="ste", penalty=0, random_state=0, max_iter=1, validation=0.2, by=by).fit(study)
     return seen
 
 
@@ -204,9 +204,10 @@ def test_single_comparisons_claim_too_low_an_error_and_too_many_dimensions():
     study, new = screens(80, 1, every=10**6), screens(400, 2, every=10**6)
     sizes = (1, 2, 3, 5, 8)
     scores = {
-        by: [cross_validate(study, size, by=by, loss="ste") for size in sizes] for by in ("comparisons", "answers")
+        by: [cross_validate(study, size, by=by, loss="ste", penalty=0) for size in sizes]
+        for by in ("comparisons", "answers")
     }
-    true = ct.triplet_error(new, ct.embed(study, 8, loss="ste", seed=0).embedding)
+    true = ct.triplet_error(new, ct.embed(study, 8, loss="ste", penalty=0, seed=0).embedding)
     claimed, honest = (scores[by][-1].mean for by in ("comparisons", "answers"))
     assert claimed < true - 0.15
     assert abs(honest - true) < 0.05
@@ -348,7 +349,7 @@ class TestErrors:
         with pytest.raises(ValueError, match="all 3 answers are about the same objects"):
             one.split(0.5, np.random.default_rng(0))
         person = ct.Comparisons.from_triplets([[0, 1, 2], [1, 0, 3]], people=["a", "a"])
-        with pytest.raises(ValueError, match=r"a share of 0\.5 of 1 people leaves one part empty"):
+        with pytest.raises(ValueError, match=r"a fraction of 0\.5 of 1 people leaves one part empty"):
             person.split(0.5, np.random.default_rng(0), by="people")
         with pytest.raises(ValueError, match="at most one for each of the 1 people"):
             next(folds(person, 2, by="people"))
@@ -480,13 +481,15 @@ class TestIntervals:
 
 def test_a_grid_search_takes_comparisons_as_they_are(study):
     search = GridSearchCV(
-        ct.OrdinalEmbedding(loss="ste", random_state=0, max_iter=5),
+        ct.OrdinalEmbedding(loss="ste", penalty=0, random_state=0, max_iter=5),
         {"n_components": [1, 2]},
         cv=ct.AnswerKFold(3, by="people"),
     )
     scores = search.fit(study).cv_results_["mean_test_score"]
     for n_dims, score in zip([1, 2], scores, strict=True):
-        expected = cross_validate(study, n_dims, n_folds=3, epochs=5, by="people", loss="ste").held_out.mean()
+        expected = cross_validate(
+            study, n_dims, n_folds=3, epochs=5, by="people", loss="ste", penalty=0
+        ).held_out.mean()
         assert score == pytest.approx(1 - expected)
 
 

@@ -8,7 +8,9 @@ from typer.testing import CliRunner
 
 import closerthan as ct
 from closerthan.cli import app
+from closerthan.evaluate.facts import facts
 from closerthan.evaluate.held_out import HeldOutSplit
+from closerthan.wording import percent
 
 SETTINGS = {"loss": "tste", "penalty": 0.01}
 N_OBJECTS = 40
@@ -52,13 +54,13 @@ def true_error(study):
 
 
 def test_the_error_is_that_on_new_random_questions(study, true_error):
-    measured = ct.held_out_error(study, share=0.2, seed=0, **SETTINGS)
+    measured = ct.held_out_error(study, fraction=0.2, seed=0, **SETTINGS)
     assert measured.only_random
     assert measured.low <= true_error <= measured.high
 
 
 def test_without_knowing_the_random_questions_it_would_be_too_high(study, true_error):
-    measured = ct.held_out_error(study.replace(trials=None), share=0.2, seed=0, **SETTINGS)
+    measured = ct.held_out_error(study.replace(trials=None), fraction=0.2, seed=0, **SETTINGS)
     assert not measured.only_random
     assert measured.low > true_error
 
@@ -113,3 +115,21 @@ def test_the_command_says_on_which_questions_the_error_was_measured(tmp_path, st
     result = CliRunner().invoke(app, words)
     assert result.exit_code == 0, result.output
     assert "random questions" in " ".join(result.output.split())
+
+
+def test_cross_validation_scores_random_questions_only(study):
+    scores = ct.cross_validate(study, seed=0, **SETTINGS)
+    of_all = ct.cross_validate(ct.Comparisons(study.rows, study.n_objects), seed=0, **SETTINGS)
+    assert scores.only_random
+    assert not of_all.only_random
+    assert scores.weight.sum() == np.count_nonzero(study.random)
+    assert scores.mean < of_all.mean
+
+
+def test_an_error_on_a_test_set_is_that_on_its_random_questions(study):
+    result = ct.embed(study, seed=0, epochs=1, **SETTINGS)
+    [fact] = [fact for fact in facts(result, study, study) if fact.name == "Held-out error"]
+    error = ct.triplet_error(study.take(study.random), result.embedding)
+    assert ct.HeldOutError.of(study, result.embedding).error == error
+    assert fact.value.startswith(percent(error))
+    assert "all from random questions" in fact.note

@@ -11,16 +11,16 @@ from typer.testing import CliRunner
 import closerthan as ct
 from closerthan.cli import app
 from closerthan.comparisons import reversed_rows
+from closerthan.evaluate.repeats import NoiseCeiling
 from closerthan.uncertainty.learning_curve import LearningCurve
 from closerthan.uncertainty.part_errors import PartErrors
 from closerthan.uncertainty.power_law import PowerLaw
-from closerthan.uncertainty.repeats import NoiseCeiling
 
 NUMBERS = np.array([500.0, 1000.0, 2000.0, 3600.0])
 FLAT = LearningCurve(
     "answers", 4000, NUMBERS, 0.2 + 2 / NUMBERS, 1e-6 * np.eye(4), (), None, None, shape=(20, 2), n_answers=4000
 )
-QUICK = {"loss": "soe", "seed": 0, "n_folds": 4}
+QUICK = {"loss": "soe", "penalty": 0, "seed": 0, "n_folds": 4}
 
 
 def simulated(number=1500, seed=0):
@@ -48,7 +48,7 @@ def test_twice_as_many_are_predicted(curve):
     test = ct.datasets.simulated(
         np.random.default_rng(0).standard_normal((20, 2)), 20_000, noise="flip", level=0.1, seed=9
     )
-    measured = ct.triplet_error(test, ct.embed(more, loss="soe", seed=0).embedding)
+    measured = ct.triplet_error(test, ct.embed(more, loss="soe", penalty=0, seed=0).embedding)
     assert curve.twice.number == 3000
     assert abs(curve.twice.error - measured) < 0.04
     assert curve.twice.low <= measured <= curve.twice.high
@@ -130,7 +130,7 @@ def test_too_few_answers_are_an_error(answers, settings, message):
 @pytest.mark.slow
 def test_answers_that_are_all_the_same_have_no_curve_and_it_says_why():
     with pytest.raises(ValueError, match="all answers are about the same objects"):
-        ct.learning_curve([[0, 1, 2]] * 50, loss="soe", seed=0)
+        ct.learning_curve([[0, 1, 2]] * 50, loss="soe", penalty=0, seed=0)
 
 
 def test_answers_that_are_noise_are_said_to_be_no_better_than_chance():
@@ -230,7 +230,7 @@ class Steep(ct.Loss):
 def test_odds_without_bound_are_no_harm():
     points = np.random.default_rng(0).standard_normal((20, 2))
     answers = ct.datasets.simulated(points, 2_000, seed=0)
-    curve = ct.learning_curve(answers, loss=Steep(), n_folds=4, n_replicates=0, seed=0)
+    curve = ct.learning_curve(answers, loss=Steep(), penalty=0, n_folds=4, n_replicates=0, seed=0)
     assert curve.now.error < 0.1
     assert (np.diff(curve.errors) < 0.02).all()
 
@@ -246,6 +246,36 @@ def test_one_verdict_comes_of_the_curve_and_of_what_is_settled():
     steep = dataclasses.replace(FLAT, errors=0.1 + 100 / FLAT.numbers, n_unsettled=1)
     assert steep.verdict == "more"
     assert "worth collecting more; 1 of 20 objects is not settled" in steep.advice
+
+
+def test_the_answers_are_enough_only_if_the_interval_excludes_a_gain_that_matters():
+    numbers = np.linspace(2000, 3600, 4)  # so close to each other that the slope of the curve is uncertain
+    noisy = dataclasses.replace(FLAT, numbers=numbers, errors=0.2 + 2 / numbers, covariance=2e-4 * np.eye(4))
+    assert noisy.gain.decrease < 0.005
+    assert noisy.gain.low == 0
+    assert noisy.gain.high > 0.01
+    assert noisy.verdict == "unclear"
+    assert "percentage points, so collect more before you decide" in noisy.advice
+    assert "not clear yet" in noisy.summary
+    sparse = dataclasses.replace(FLAT, shape=(400, 2))
+    assert sparse.verdict == "unclear"
+    assert "there are only 5.0 answers per object and dimension, so collect more" in sparse.advice
+
+
+def test_errors_are_measured_on_random_questions_where_these_are_known():
+    # Questions that are not random were answered by a coin.
+    rows = simulated(1600).rows.copy()
+    random = np.arange(1600) % 2 == 0
+    coin = ~random & (np.random.default_rng(0).random(1600) < 0.5)
+    rows[coin] = reversed_rows(rows[coin])
+    of_all = ct.learning_curve(ct.Comparisons.from_triplets(rows), **QUICK)
+    marked = ct.Comparisons.from_triplets(rows, trials=ct.Trials(random=random))
+    of_random = ct.learning_curve(marked, **QUICK)
+    assert (of_random.only_random, of_all.only_random) == (True, False)
+    assert of_random.now.error < of_all.now.error - 0.05
+    assert "measured on random questions only" in of_random.sentences()[0]
+    few = ct.Comparisons.from_triplets(rows, trials=ct.Trials(random=np.arange(1600) < 99))
+    assert not ct.learning_curve(few, **QUICK).only_random
 
 
 def test_a_prediction_from_few_answers_per_coordinate_says_that_it_was_not_checked():
@@ -282,3 +312,17 @@ def test_the_noise_is_written_with_its_intervals(tmp_path):
     [row] = csv.DictReader((tmp_path / "noise.csv").read_text().splitlines())
     assert (row["answers_of"], row["questions"]) == ("a person", "18")
     assert float(row["least_error_low"]) < float(row["least_error"]) < float(row["least_error_high"])
+
+
+def test_whole_answers_are_counted_where_an_answer_makes_several_comparisons(tmp_path):
+    points = np.random.default_rng(0).standard_normal((15, 2))
+    answers = ct.answers_from(points, 600, similarity="euclidean", question="odd-one-out", temperature=0.5)
+    curve = ct.learning_curve(answers, loss="ste", n_folds=4, seed=0)
+    held_out = ct.cross_validate(answers, loss="ste", n_folds=4, seed=0).answers
+    assert abs(curve.accuracies[-1] - held_out.accuracy) < 0.04
+    assert curve.accuracies[0] < curve.accuracies[-1]
+    assert curve.answer_chance == pytest.approx(1 / 3)
+    assert any("whole answers; chance is 33.3 %" in sentence for sentence in curve.sentences())
+    assert {len(row) for row in curve.table()} == {len(curve.titles)} == {5}
+    curve.to_csv(tmp_path / "curve.csv")
+    assert (tmp_path / "curve.csv").read_text().splitlines()[0].endswith(",answer_accuracy")

@@ -13,7 +13,7 @@ import closerthan as ct
 from closerthan.cli import app
 from closerthan.uncertainty.map_difference import FALSELY_NAMED
 
-QUICK = {"loss": "ste", "n_permutations": 19, "seed": 0}
+QUICK = {"loss": "ste", "penalty": 0, "n_permutations": 19, "seed": 0}
 
 
 def two_groups(shift=0.0, is_paired=False, n_people=8, each=60, n_objects=10, seed=0, own=0.2):
@@ -158,7 +158,7 @@ def test_the_command_compares_two_values_of_a_column(tmp_path, monkeypatch):
         "objects.csv", "overlay.svg", "map-1.csv", "map-2.csv", "contrast.json",
     }  # fmt: skip
     numbers = json.loads((folder / "contrast.json").read_text())
-    expected = ct.compare_maps(*two_groups(2.5), loss="ste", n_permutations=19, seed=0)
+    expected = ct.compare_maps(*two_groups(2.5), loss="ste", penalty=0, n_permutations=19, seed=0)
     assert numbers["p_value"] == expected.p_value == 0.05
     assert numbers["groups"] == ["upright", "inverted"]
     first = next(csv.DictReader((folder / "objects.csv").read_text().splitlines()))

@@ -19,7 +19,7 @@ from closerthan.uncertainty import refitter
 POINTS = np.random.default_rng(0).standard_normal((12, 2))
 ROWS = ct.datasets.simulated(POINTS, 400, noise="ste", seed=0).rows
 STUDY = ct.Comparisons.from_triplets(ROWS, n_objects=12, people=np.arange(400) % 8)
-QUICK = {"loss": "soe", "seed": 0}
+QUICK = {"loss": "soe", "penalty": 0, "seed": 0}
 
 
 @pytest.fixture

@@ -29,13 +29,13 @@ def with_people(n_people):
 
 @pytest.fixture(scope="module")
 def found():
-    return ct.replicate(ANSWERS, n_replicates=30, loss="ste", seed=0)
+    return ct.replicate(ANSWERS, n_replicates=30, loss="ste", penalty=0, seed=0)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("loss", LOSSES)
 def test_every_loss_has_replicates_that_say_something(loss):
-    found = ct.replicate(ANSWERS, n_replicates=6, loss=loss, seed=0)
+    found = ct.replicate(ANSWERS, n_replicates=6, loss=loss, penalty=0, seed=0)
     assert found.maps.shape == (6, 15, 2)
     assert np.isfinite(found.maps).all()
     assert len(np.unique(found.maps, axis=0)) == 6
@@ -53,15 +53,15 @@ def test_every_loss_has_replicates_that_say_something(loss):
 
 @pytest.mark.slow
 def test_the_same_seed_gives_the_same_bits_for_any_number_of_threads(found):
-    again = ct.replicate(ANSWERS, n_replicates=30, loss="ste", seed=0, n_threads=3)
+    again = ct.replicate(ANSWERS, n_replicates=30, loss="ste", penalty=0, seed=0, n_threads=3)
     assert (again.maps == found.maps).all()
     assert again.calibration == found.calibration
-    other = ct.replicate(ANSWERS, n_replicates=30, loss="ste", seed=1)
+    other = ct.replicate(ANSWERS, n_replicates=30, loss="ste", penalty=0, seed=1)
     assert not (other.maps == found.maps).any()
 
 
 def test_the_result_is_that_of_a_plain_fit(found):
-    result = ct.embed(ANSWERS, loss="ste", seed=0)
+    result = ct.embed(ANSWERS, loss="ste", penalty=0, seed=0)
     assert (found.result.embedding == result.embedding).all()
 
 
@@ -79,16 +79,16 @@ def test_ellipses_hold_the_true_places_of_people_who_answer_as_the_loss_assumes(
 
 
 def test_more_is_decided_with_more_answers(found):
-    few = ct.replicate(ANSWERS.take(slice(200)), n_replicates=30, loss="ste", seed=0)
+    few = ct.replicate(ANSWERS.take(slice(200)), n_replicates=30, loss="ste", penalty=0, seed=0)
     assert few.share_decided < found.share_decided
     assert len(few.unsettled) > len(found.unsettled)
 
 
 @pytest.mark.slow
 def test_people_are_resampled_where_five_are_known():
-    assert ct.replicate(with_people(6), n_replicates=4, loss="ste", seed=0).by == "people"
-    assert ct.replicate(with_people(4), n_replicates=4, loss="ste", seed=0).by == "answers"
-    asked = ct.replicate(with_people(6), n_replicates=4, loss="ste", seed=0, by="answers")
+    assert ct.replicate(with_people(6), n_replicates=4, loss="ste", penalty=0, seed=0).by == "people"
+    assert ct.replicate(with_people(4), n_replicates=4, loss="ste", penalty=0, seed=0).by == "answers"
+    asked = ct.replicate(with_people(6), n_replicates=4, loss="ste", penalty=0, seed=0, by="answers")
     assert (asked.by, asked.n_units) == ("answers", 900)
 
 
@@ -112,7 +112,7 @@ def test_simulated_answers_are_lapses_as_often_as_the_committee_says(found):
 
 def test_without_all_parts_of_the_committee_replicates_predict():
     solver = InterruptedPolyak(after=1 + 14)  # the first fit, and 14 more
-    found = ct.replicate(ANSWERS, n_replicates=10, loss="ste", seed=0, n_threads=1, solver=solver)
+    found = ct.replicate(ANSWERS, n_replicates=10, loss="ste", penalty=0, seed=0, n_threads=1, solver=solver)
     assert (len(found), len(found.committee.maps), found.calibration) == (10, 10, None)
 
 
@@ -126,16 +126,16 @@ def test_without_all_parts_of_the_committee_replicates_predict():
 )
 def test_what_cannot_be_resampled_is_an_error_that_says_why(answers, by, words):
     with pytest.raises(ValueError, match=words):
-        ct.replicate(answers, n_replicates=4, loss="ste", by=by)
+        ct.replicate(answers, n_replicates=4, loss="ste", penalty=0, by=by)
 
 
 def test_a_number_of_replicates_that_is_none_is_an_error():
     with pytest.raises(ValueError, match="n_replicates is 0"):
-        ct.replicate(ANSWERS, n_replicates=0, loss="ste")
+        ct.replicate(ANSWERS, n_replicates=0, loss="ste", penalty=0)
 
 
 def test_too_few_replicates_for_ellipses_are_an_error_that_says_how_many():
-    found = ct.replicate(ANSWERS, n_replicates=3, loss="ste", seed=0)
+    found = ct.replicate(ANSWERS, n_replicates=3, loss="ste", penalty=0, seed=0)
     with pytest.raises(ValueError, match="need at least 4"):
         found.ellipses()
 
@@ -168,8 +168,8 @@ def test_a_given_fit_is_used_and_its_settings_are_those_of_the_replicates(found)
 
 @pytest.mark.parametrize("settings", [None, ct.settings.Settings(loss="ste", epochs=20)])
 def test_settings_and_options_say_the_same(settings):
-    one = ct.replicate(ANSWERS, n_replicates=3, settings=ct.settings.Settings(loss="ste", epochs=20))
-    other = ct.replicate(ANSWERS, n_replicates=3, settings=settings, loss="ste", epochs=20)
+    one = ct.replicate(ANSWERS, n_replicates=3, settings=ct.settings.Settings(loss="ste", penalty=0, epochs=20))
+    other = ct.replicate(ANSWERS, n_replicates=3, settings=settings, loss="ste", penalty=0, epochs=20)
     assert (one.maps == other.maps).all()
 
 
@@ -179,13 +179,13 @@ def test_a_fit_in_other_dimensions_is_refused(found):
 
 
 def test_early_stopping_holds_nothing_out_of_a_replicate():
-    found = ct.replicate(ANSWERS, n_replicates=3, loss="ste", validation=0.2, seed=0)
+    found = ct.replicate(ANSWERS, n_replicates=3, loss="ste", penalty=0, validation=0.2, seed=0)
     assert len(found) == 3
 
 
 def test_ctrl_c_keeps_the_replicates_that_are_done(found):
     solver = InterruptedPolyak(after=1 + 12)
-    kept = ct.replicate(ANSWERS, n_replicates=30, loss="ste", seed=0, n_threads=1, solver=solver)
+    kept = ct.replicate(ANSWERS, n_replicates=30, loss="ste", penalty=0, seed=0, n_threads=1, solver=solver)
     assert kept.interrupted
     assert len(kept) == 12
     shapes = [procrustes(x, y, scaling=False).distance for x, y in zip(kept.maps, found.maps, strict=False)]
@@ -194,7 +194,9 @@ def test_ctrl_c_keeps_the_replicates_that_are_done(found):
 
 def test_ctrl_c_before_there_are_two_replicates_is_raised():
     with pytest.raises(KeyboardInterrupt):
-        ct.replicate(ANSWERS, n_replicates=30, loss="ste", n_threads=1, solver=InterruptedPolyak(after=1 + 1))
+        ct.replicate(
+            ANSWERS, n_replicates=30, loss="ste", penalty=0, n_threads=1, solver=InterruptedPolyak(after=1 + 1)
+        )
 
 
 def test_what_is_saved_comes_back(found, tmp_path):
@@ -205,6 +207,7 @@ def test_what_is_saved_comes_back(found, tmp_path):
     assert (again.probability(QUESTIONS) == found.probability(QUESTIONS)).all()
     assert (again.neighbour_probability(1) == found.neighbour_probability(1)).all()
     assert again.result.settings == found.result.settings
+    assert again.seed == found.seed is not None
 
 
 def test_a_file_that_holds_no_replicates_is_an_error(found, tmp_path):
@@ -225,7 +228,7 @@ def test_a_file_of_an_earlier_version_says_what_to_do(found, tmp_path):
 @pytest.mark.filterwarnings("ignore:1 of 16 objects occur")
 def test_of_an_object_without_answers_nothing_is_said():
     answers = ct.Comparisons.from_triplets(ANSWERS.rows, n_objects=16)
-    found = ct.replicate(answers, n_replicates=20, loss="ste", seed=0)
+    found = ct.replicate(answers, n_replicates=20, loss="ste", penalty=0, seed=0)
     assert np.isnan(found.ellipses().half_axes()[15]).all()
     assert found.probability([[15, 0, 1], [0, 15, 1]]).tolist() == [0.5, 0.5]
     assert not found.decided([[15, 0, 1], [0, 15, 1]]).any()
@@ -254,7 +257,7 @@ def test_an_object_with_next_to_no_answers_is_not_settled(n_answers):
     # Weights cannot tell what one answer leaves open: all replicates leave the object where the fit has put it.
     few = [[15, 0, 1], [2, 15, 3], [4, 5, 15]][:n_answers]
     answers = ct.Comparisons.from_triplets(np.concatenate([ANSWERS.rows, few]), n_objects=16)
-    found = ct.replicate(answers, n_replicates=20, loss="ste", seed=0)
+    found = ct.replicate(answers, n_replicates=20, loss="ste", penalty=0, seed=0)
     assert found.unsettled[0] == 15
     assert not found.decided([[15, 0, 1], [0, 15, 1]]).any()
     assert np.isnan(found.ellipses().half_axes()[15]).all()
@@ -272,7 +275,7 @@ def test_repeating_a_few_questions_settles_no_object():
     # replicates agree, because all start at the fitted map, would be wrong.
     few = np.repeat(simulated(POINTS, 20, seed=3).rows, 60, axis=0)
     answers = ct.Comparisons.from_triplets(few, n_objects=15, people=np.tile(np.arange(60), 20), unmentioned="ignore")
-    found = ct.replicate(answers, n_replicates=10, loss="ste", seed=0)
+    found = ct.replicate(answers, n_replicates=10, loss="ste", penalty=0, seed=0)
     assert not found.placed.any()
     assert found.share_decided == 0
     assert len(found.unsettled) == 15
@@ -292,7 +295,7 @@ def test_what_replicates_agree_on_is_qualified_where_starts_lead_to_different_ma
 
 def test_few_answers_of_one_question_cannot_be_held_out_and_are_not_calibrated():
     answers = ct.Comparisons.from_triplets([[0, 1, 2], [1, 0, 2], [2, 1, 0], [0, 1, 2]])
-    found = ct.replicate(answers, 1, n_replicates=5, loss="ste", seed=0)
+    found = ct.replicate(answers, 1, n_replicates=5, loss="ste", penalty=0, seed=0)
     assert found.calibration is None
     assert 0.5 < found.probability([[0, 1, 2]])[0] <= 1
 
@@ -300,14 +303,14 @@ def test_few_answers_of_one_question_cannot_be_held_out_and_are_not_calibrated()
 def test_quadruplets_and_names_are_understood():
     names = [f"thing {number}" for number in range(15)]
     answers = simulated(POINTS, 900, noise="ste", quadruplets=True, names=names, seed=0)
-    found = ct.replicate(answers, n_replicates=5, loss="ste", seed=0)
+    found = ct.replicate(answers, n_replicates=5, loss="ste", penalty=0, seed=0)
     named = found.probability([["thing 0", "thing 1", "thing 2", "thing 3"]])
     assert named.tolist() == found.probability([[0, 1, 2, 3]]).tolist()
 
 
 def test_findings_name_what_is_not_settled():
     noisy = simulated(0.3 * POINTS, 300, noise="ste", seed=0)
-    few = Findings(ct.replicate(noisy, n_replicates=20, loss="ste", seed=0))
+    few = Findings(ct.replicate(noisy, n_replicates=20, loss="ste", penalty=0, seed=0))
     said = {fact.name: fact.value for fact in few.facts()}
     assert few.names[few.replicates.unsettled[0]] in said["Not settled"]
     assert "ask more" in few.facts()[-1].note
@@ -327,7 +330,7 @@ def test_the_surest_predictions_of_replicates_come_true_as_often_as_they_say(rat
         rows[lapses] = reversed_rows(rows[lapses])
         return ct.Comparisons.from_triplets(rows, n_objects=25)
 
-    found = ct.replicate(answers(2_000, 1), n_replicates=2, loss="ste", seed=0)
+    found = ct.replicate(answers(2_000, 1), n_replicates=2, loss="ste", penalty=0, seed=0)
     probability = found.probability(answers(20_000, 2))
     surest = np.maximum(probability, 1 - probability) > np.quantile(np.maximum(probability, 1 - probability), 0.9)
     said = np.maximum(probability, 1 - probability)[surest].mean()
@@ -340,7 +343,9 @@ def test_neighbours_are_as_sure_as_they_are_said_to_be_where_groups_are_narrow()
     said, raw, right = [], [], []
     for seed in range(8):
         truth = centres + 0.25 * np.random.default_rng(seed).standard_normal((30, 2))
-        found = ct.replicate(simulated(truth, 1500, noise="ste", seed=seed), n_replicates=40, loss="ste", seed=seed)
+        found = ct.replicate(
+            simulated(truth, 1500, noise="ste", seed=seed), n_replicates=40, loss="ste", penalty=0, seed=seed
+        )
         fraction, near = neighbour_probability(found.maps, 1), neighbour_probability(truth[np.newaxis], 1)
         likely = fraction >= 0.5
         raw.append(fraction[likely])
@@ -368,7 +373,7 @@ def test_a_calibration_without_errors_to_learn_from_changes_little():
 
 def test_ctrl_c_during_the_simulated_studies_keeps_the_replicates_uncalibrated():
     solver = InterruptedPolyak(after=1 + 10 + 10 * resampling.MAPS_PER_FOLD + 5)
-    found = ct.replicate(ANSWERS, n_replicates=10, loss="ste", seed=0, n_threads=1, solver=solver)
+    found = ct.replicate(ANSWERS, n_replicates=10, loss="ste", penalty=0, seed=0, n_threads=1, solver=solver)
     assert (len(found), found.simulated, found.interrupted) == (10, None, True)
     assert found.cut == "interrupted before all probabilities were calibrated"
     np.testing.assert_array_equal(found.neighbour_probability(1), neighbour_probability(found.maps, 1))

@@ -1,7 +1,7 @@
 """Cross-validation: how well maps predict answers that they were not fitted to."""
 
 import dataclasses
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple, Self, Unpack
 
 import numpy as np
@@ -12,6 +12,8 @@ from closerthan.arrays import Array
 from closerthan.checks import checked, whole
 from closerthan.comparisons import Comparisons
 from closerthan.comparisons.grouping import AUTO
+from closerthan.evaluate.answer_accuracy import AnswerAccuracy, HeldOutAnswers
+from closerthan.evaluate.random_questions import random_among_others
 from closerthan.fit.plan import FitPlan
 from closerthan.messages import value_error
 from closerthan.metrics import Interval, margins, ratio_variance
@@ -31,6 +33,7 @@ __all__ = [
     "held_out_fits",
     "number_of_folds",
     "scores_of",
+    "titles_with_answers",
     "with_fixed_loss",
 ]
 
@@ -40,6 +43,7 @@ FOLDS = 5
 # Chosen empirically: 1, 1.6 and 2.25 were also tried on simulated answers (other seeds, similar settings).
 OVERLAP = 1.5
 CSV_TITLES = ("error", "low", "high", "standard_error", "training_error")
+CSV_ANSWER_TITLES = ("answer_accuracy", "answer_accuracy_low", "answer_accuracy_high", "bits_per_answer")
 
 
 @dataclasses.dataclass(frozen=True, repr=False, eq=False)
@@ -55,6 +59,10 @@ class Scores:
     wrong, weight
         For each unit (a question, a person) the weight of its comparisons that were predicted wrongly when they were
         held out, and of all its comparisons. With repeated cross-validation, ``wrong`` is the mean over repeats.
+    answers
+        The accuracy of held-out whole answers; None if each answer is a single comparison.
+    only_random
+        True if other questions than random ones were asked, and only answers to random ones were scored.
     """
 
     held_out: Array
@@ -62,10 +70,15 @@ class Scores:
     seconds: float
     wrong: Array
     weight: Array
+    answers: AnswerAccuracy | None = None
+    only_random: bool = False
 
     def __repr__(self) -> str:
         error = percent_interval(self.mean, *self.interval)
-        return f"Scores(held-out error {error}, {counted(len(self.held_out), 'fit')})"
+        if self.answers is None:
+            return f"Scores(held-out error {error}, {counted(len(self.held_out), 'fit')})"
+        whole = f"{percent(self.answers.accuracy)} of whole answers right"
+        return f"Scores(held-out error {error} of comparisons, {whole}, {counted(len(self.held_out), 'fit')})"
 
     @property
     def mean(self) -> float:
@@ -86,13 +99,34 @@ class Scores:
     def cells(self, gap: "Gain | None") -> tuple[str, ...]:
         """Return the cells of a table for people: the errors, and the gap to other scores with its p value."""
         compared = ("", "") if gap is None else (percentage_points(gap.mean), p_number(gap.p_value))
-        return percent(self.mean), percent_range(*self.interval), percent(float(self.training.mean())), *compared
+        errors = percent(self.mean), percent_range(*self.interval), percent(float(self.training.mean()))
+        whole = () if self.answers is None else (percent(self.answers.accuracy),)
+        return *errors, *compared, *whole
 
     def csv_cells(self, gap: "Gain | None") -> list[str]:
         """Return the cells of a CSV file: ``CSV_TITLES``, then the gap with its interval and p value."""
         numbers = (self.mean, *self.interval, self.standard_error, float(self.training.mean()))
         compared = [""] * 4 if gap is None else [f"{number:.6g}" for number in gap]
         return [*(f"{number:.6f}" for number in numbers), *compared]
+
+    def csv_answer_cells(self) -> list[str]:
+        """Return further cells of a CSV file: ``CSV_ANSWER_TITLES``, or nothing if each answer is a comparison."""
+        if self.answers is None:
+            return []
+        return [f"{number:.6f}" for number in (*self.answers.accuracy_and_interval, self.answers.bits)]
+
+
+def titles_with_answers(titles: Sequence[str], scores: Scores) -> tuple[str, ...]:
+    """Return the titles of a table of :meth:`Scores.cells`, with a further column if whole answers were counted.
+
+    Examples
+    --------
+    >>> titles_with_answers(["dims", "held-out error"], Scores(np.ones(5), np.ones(5), 0.0, np.ones(8), np.ones(8)))
+    ('dims', 'held-out error')
+    """
+    if scores.answers is None:
+        return tuple(titles)
+    return (*("error" if title == "held-out error" else title for title in titles), "answers")
 
 
 class Gain(NamedTuple):
@@ -102,6 +136,22 @@ class Gain(NamedTuple):
     low: float  # limits of the 95 % interval
     high: float
     p_value: float  # two-sided, of a test against no difference
+
+    @classmethod
+    def tested(cls, mean: float, error: float, n_units: int) -> "Gain":
+        """Test a mean difference over units with its standard error, by Student's t.
+
+        Examples
+        --------
+        >>> Gain.tested(0.1, 0.02, 30)
+        Gain(10.0 percentage points (95 % interval 5.9 to 14.1, p < 0.0001))
+        """
+        from scipy.stats import t
+
+        if error == 0:
+            return cls(mean, mean, mean, 1.0 if mean == 0 else 0.0)
+        half = _student_t(n_units) * error
+        return cls(mean, mean - half, mean + half, float(2 * t.sf(abs(mean) / error, n_units - 1)))
 
     @property
     def is_sure(self) -> bool:
@@ -133,20 +183,14 @@ def gain(before: Scores, after: Scores) -> Gain:
     >>> gain(one, two).is_sure, gain(two, one).is_sure, gain(one, one).p_value
     (True, False, 1.0)
     """
-    from scipy.stats import t
-
     n_units = len(before.weight)
     if not np.array_equal(before.weight, after.weight) or n_units < 2:
         raise ValueError(
             f"there are {n_units} and {len(after.weight)} units; both need the same held-out units, at least 2"
         )
     difference = before.wrong - after.wrong
-    mean = float(difference.sum() / before.weight.sum())
     error = float(np.sqrt(OVERLAP * ratio_variance(difference, before.weight)))
-    if error == 0:
-        return Gain(mean, mean, mean, 1.0 if mean == 0 else 0.0)
-    half = _student_t(n_units) * error
-    return Gain(mean, mean - half, mean + half, float(2 * t.sf(abs(mean) / error, n_units - 1)))
+    return Gain.tested(float(difference.sum() / before.weight.sum()), error, n_units)
 
 
 def _student_t(n_units: int) -> float:
@@ -263,6 +307,10 @@ class Folds:
         """
         units = f"{len(scores.weight):,} {'questions' if self.by == 'answers' else self.by}"
         times = f"{counted(self.n_folds, 'fold')}, {counted(self.n_repeats, 'repeat')}"
+        if scores.answers is not None:
+            times += "; they count comparisons"
+        if scores.only_random:
+            times += "; answers to other questions than random ones are fitted, but not scored"
         return f"errors and tests are over {units}, each held out whole: {times}"
 
 
@@ -299,21 +347,31 @@ def scores_of(answers: Comparisons, plan: FitPlan, scheme: Folds, on_fit: Callab
     """Cross-validate the fits of a plan; ``on_fit`` is called after each fit."""
     group = answers.groups(scheme.by)
     weight = np.ones(len(answers)) if answers.weights is None else answers.weights
+    random = random_among_others(answers)
+    is_scored = np.ones(len(answers), dtype=bool) if random is None else random
     wrong = np.zeros(len(answers))
+    whole = HeldOutAnswers.of(answers, answers.split_unit(scheme.by))
     held_out_errors, training_errors, seconds = [], [], 0.0
-    for held_out, result in held_out_fits(answers, plan, scheme):
+    for is_held_out, result in held_out_fits(answers, plan, scheme):
+        held_out = is_held_out & is_scored
         mispredicted = ~(margins(answers.take(held_out), result.embedding) > 0)
         wrong[held_out] += mispredicted * weight[held_out] / scheme.n_repeats
-        held_out_errors.append(float(np.average(mispredicted, weights=weight[held_out])))
+        total = weight[held_out].sum()  # a fold may be without random questions
+        held_out_errors.append(float(mispredicted @ weight[held_out] / total) if total > 0 else np.nan)
         training_errors.append(result.best_record.train_error)
         seconds += float(result.history[-1].seconds)
+        if whole is not None:
+            whole.predict(result, is_held_out, 1 / scheme.n_repeats)
         on_fit()
+    units = np.bincount(group, is_scored) > 0
     return Scores(
         np.array(held_out_errors),
         np.array(training_errors),
         seconds,
-        np.bincount(group, wrong).astype(np.float64),
-        np.bincount(group, weight).astype(np.float64),
+        np.bincount(group, wrong)[units].astype(np.float64),
+        np.bincount(group, weight * is_scored)[units].astype(np.float64),
+        None if whole is None else whole.measured(scheme.by, rows=random, overlap=OVERLAP)[0],
+        random is not None,
     )
 
 
@@ -329,7 +387,10 @@ def cross_validate(
     settings: Settings | None = None,
     **options: Unpack[FitOptions],
 ) -> Scores:
-    """Measure the error on held-out comparisons by cross-validation.
+    """Measure the error on held-out comparisons, and the accuracy of held-out whole answers, by cross-validation.
+
+    If the answers record which questions were drawn at random (:attr:`closerthan.Trials.random`), only answers to these
+    are scored, since other questions, such as those of an adaptive study, may be harder.
 
     Parameters
     ----------

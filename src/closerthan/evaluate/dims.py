@@ -16,6 +16,7 @@ from closerthan.checks import checked, whole
 from closerthan.comparisons import Comparisons
 from closerthan.comparisons.grouping import AUTO
 from closerthan.evaluate.cross_validation import (
+    CSV_ANSWER_TITLES,
     CSV_TITLES,
     FOLDS,
     Folds,
@@ -23,6 +24,7 @@ from closerthan.evaluate.cross_validation import (
     Scores,
     gain,
     scores_of,
+    titles_with_answers,
     with_fixed_loss,
 )
 from closerthan.fit.plan import FitPlan
@@ -39,7 +41,7 @@ REPEATS = 4  # cross-validations; a judgement call: the choice depends less on t
 STARTS = 2  # starts of each fit: a bad local minimum with few dimensions would make more dimensions look better
 AHEAD = 2  # number of further dimensions that each number is compared with
 DRAWN = 3  # the most dimensions that a figure can show
-TITLES = ("dims", "held-out error", "95 % interval", "training", "gain", "p", "")
+TITLES = ("dims", "held-out error", "95 % interval", "training", "gain", "p")
 LOSS_DIMS = 3  # dimensions of the fit that decides loss="auto" for all numbers of dimensions
 
 
@@ -78,7 +80,7 @@ class DimsChoice:
         return f"DimsChoice({counted(self.chosen, 'dimension')} of 1 to {max(self.scores)} tried)"
 
     def table(self) -> list[tuple[str, ...]]:
-        """Return the scores as text, a row per number of dimensions; ``TITLES`` are the titles of the columns."""
+        """Return the scores as text, a row per number of dimensions; :attr:`titles` are those of the columns."""
         gains = self.gains
         return [
             (str(n_dims), *score.cells(gains.get(n_dims)), "chosen" if n_dims == self.chosen else "")
@@ -86,7 +88,12 @@ class DimsChoice:
         ]
 
     def _repr_html_(self) -> str:
-        return html_table(self.verdict, TITLES, self.table())
+        return html_table(self.verdict, self.titles, self.table())
+
+    @property
+    def titles(self) -> tuple[str, ...]:
+        """The titles of the columns of :meth:`table`."""
+        return (*titles_with_answers(TITLES, self.scores[1]), "")
 
     @property
     def chosen(self) -> int:
@@ -103,6 +110,11 @@ class DimsChoice:
         """The choice and its reason, in a sentence."""
         chosen, error = self.chosen, self.scores[self.chosen]
         held_out = f"the error on held-out answers is {percent(error.mean)}"
+        if error.answers is not None:
+            held_out = (
+                f"the error on held-out answers is {percent(error.mean)} of comparisons "
+                f"({percent(error.answers.accuracy)} of whole answers are right)"
+            )
         if error.interval.high >= 0.5:
             return f"{counted(chosen, 'dimension')}: {held_out}, no better than chance, so the answers support no map"
         reason = held_out
@@ -157,10 +169,11 @@ class DimsChoice:
         """Write the table: errors with 95 % intervals, and the gain of each dimension over one fewer."""
         gains = self.gains
         rows = [
-            [n_dims, *score.csv_cells(gains.get(n_dims)), int(n_dims == self.chosen)]
+            [n_dims, *score.csv_cells(gains.get(n_dims)), int(n_dims == self.chosen), *score.csv_answer_cells()]
             for n_dims, score in self.scores.items()
         ]
-        whole_csv(path, ["dims", *CSV_TITLES, "gain", "gain_low", "gain_high", "p_value", "chosen"], rows)
+        whole = CSV_ANSWER_TITLES if self.scores[1].answers is not None else ()
+        whole_csv(path, ["dims", *CSV_TITLES, "gain", "gain_low", "gain_high", "p_value", "chosen", *whole], rows)
 
     def plot(self, *, title: str | None = None, ax: Any = None) -> Any:
         """Draw the held-out errors; see :func:`closerthan.plotting.dims_figure`."""

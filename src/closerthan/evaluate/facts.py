@@ -5,6 +5,9 @@ from typing import NamedTuple
 
 from closerthan.comparisons import Comparisons
 from closerthan.comparisons.grouping import AUTO, split_unit
+from closerthan.evaluate.answer_accuracy import AnswerAccuracy, answer_accuracy, chance_level, imply_several_comparisons
+from closerthan.evaluate.random_questions import ONLY_RANDOM, random_among_others, random_part
+from closerthan.evaluate.repeats import answer_ceilings
 from closerthan.metrics import effective_number, error_interval, triplet_error
 from closerthan.result import Result
 from closerthan.wording import counted, listed, percent, percent_interval
@@ -60,7 +63,8 @@ def facts(result: Result, comparisons: Comparisons, test: Comparisons | None) ->
         Fact("Dimensions", f"{n_dims}"),
         *_race(result),
         *_errors(result, comparisons, test),
-        Fact("Chance level", "50.0 %", "a map drawn at random gets half of the comparisons wrong"),
+        *_ceilings(comparisons),
+        Fact("Chance level", "50.0 %", f"{_CHANCE}{_right_by_chance(comparisons)}"),
         Fact("Stopped", f"after {counted(result.history[-1].epoch, 'epoch')}", _ending(result)),
     ]
 
@@ -77,10 +81,13 @@ def check_about(result: Result, comparisons: Comparisons | None) -> None:
 
 
 def _race(result: Result) -> list[Fact]:
-    """Return a fact about the choice of the loss and its penalty, or about a penalty that was not chosen."""
-    if not result.candidates:
+    """Return a fact about the choice of the loss and its penalty, or about the penalty of a given loss."""
+    if result.runner_up is None:
         note = "strength of the penalty on squared distances, per object"
-        return [Fact("Penalty", f"{result.penalty:g}", note)] if result.penalty else []
+        if result.candidates:
+            tried = sorted((one.penalty, percent(one.held_out_error)) for one in result.candidates)
+            note += "; chosen by the error on held-out answers: " + ", ".join(f"{p:g} {error}" for p, error in tried)
+        return [Fact("Penalty", f"{result.penalty:g}", note)] if result.penalty or result.candidates else []
     winner, *others = result.candidates
     value = f"{winner.loss} with penalty {winner.penalty:g}" + (
         f", {words}" if (words := result.choice_in_words) else ""
@@ -122,10 +129,49 @@ def _errors(result: Result, comparisons: Comparisons, test: Comparisons | None) 
         if math.isfinite(result.best_record.validation_error):
             lines.append(Fact("Validation error", percent(result.best_record.validation_error), _VALIDATION))
     if test is not None:
+        some_are_random = random_among_others(test) is not None
+        test = random_part(test)
         unit = unit_within(test, AUTO if result.settings is None else result.settings.by)
         number = effective_number(test, result.embedding, by=unit)
-        lines.append(_error("Held-out error", triplet_error(test, result.embedding), number, amount(test), _HELD_OUT))
+        words = f"{amount(test)}, {ONLY_RANDOM}" if some_are_random else amount(test)
+        lines.append(_error("Held-out error", triplet_error(test, result.embedding), number, words, _HELD_OUT))
+        if test.cheap_to_enumerate and imply_several_comparisons(test):
+            lines.append(accuracy_fact(answer_accuracy(test, result.embedding, by=unit), "; ", _HELD_OUT))
     return lines
+
+
+def accuracy_fact(accuracy: AnswerAccuracy, separator: str, note: str) -> Fact:
+    """Return a fact about the accuracy of held-out whole answers; the separator is between their number and the note.
+
+    Examples
+    --------
+    >>> accuracy = AnswerAccuracy(0.6, 0.58, 0.62, 2400, 2300.0, 1 / 3, 1.2, 1.585)
+    >>> accuracy_fact(accuracy, " ", "withheld from the fit").note
+    '2,400 whole answers withheld from the fit; chance is 33.3 %; 1.20 bits per answer (guessing: 1.58)'
+    """
+    number = counted(accuracy.n_answers, accuracy.noun)
+    parts = [f"{number}{separator}{note}", f"chance is {percent(accuracy.chance)}"]
+    if not math.isnan(accuracy.bits):
+        parts.append(accuracy.bits_in_words)
+    return Fact("Held-out accuracy", accuracy.interval, "; ".join(parts))
+
+
+def _right_by_chance(comparisons: Comparisons) -> str:
+    """Return the chance level of whole answers as the end of a sentence; empty text if each answer is a comparison."""
+    if not comparisons.cheap_to_enumerate or not imply_several_comparisons(comparisons):
+        return ""
+    return f", and {percent(chance_level(comparisons))} of whole answers right"
+
+
+def _ceilings(comparisons: Comparisons) -> list[Fact]:
+    """Return the noise ceilings of whole answers that are known well enough."""
+    if not comparisons.cheap_to_enumerate or not imply_several_comparisons(comparisons):
+        return []
+    return [
+        Fact("Noise ceiling", f"{ceiling.bracket_in_words} of whole answers", str(ceiling))
+        for ceiling in answer_ceilings(comparisons)
+        if ceiling.is_known
+    ]
 
 
 def unit_within(comparisons: Comparisons, by: str) -> str:
@@ -140,6 +186,7 @@ def unit_within(comparisons: Comparisons, by: str) -> str:
     return unit if unit == "comparisons" or getattr(comparisons, unit) is not None else "answers"
 
 
+_CHANCE = "a map drawn at random gets half of the comparisons wrong"
 _TRAINING = "on the answers that the map was fitted to, so no measure of how well it predicts new ones"
 _VALIDATION = "on answers held out to choose when to stop, so slightly optimistic"
 _HELD_OUT = "on answers that the fit never saw: the fair measure"

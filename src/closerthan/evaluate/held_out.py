@@ -1,8 +1,7 @@
 """Expected error on new answers, measured by fits that did not see them.
 
-In an adaptive study, most questions were chosen because their answers were hard to predict, and a map is wrong about
-them more often than about others. Where it is known which questions were drawn at random, only answers to these are
-scored, so that the error is that on arbitrary questions.
+Where it is known which questions were drawn at random, only answers to these are scored
+(:mod:`closerthan.evaluate.random_questions`).
 """
 
 import functools
@@ -13,13 +12,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from closerthan.arrays import Array
-from closerthan.calibration import Calibration
+from closerthan.calibration import Calibration, ChoiceCalibration
 from closerthan.checks import checked, number
 from closerthan.comparisons import Comparisons
-from closerthan.comparisons.grouping import AUTO
-from closerthan.comparisons.splitting import draw_groups
+from closerthan.comparisons.grouping import AUTO, draw_groups
+from closerthan.evaluate.answer_accuracy import AnswerAccuracy, HeldOutAnswers, answer_accuracy
 from closerthan.evaluate.cross_validation import FOLDS, OVERLAP, Folds, held_out_fits, number_of_folds, with_fixed_loss
 from closerthan.evaluate.facts import amount
+from closerthan.evaluate.random_questions import ONLY_RANDOM, random_among_others, random_part
 from closerthan.fit.plan import FitPlan
 from closerthan.metrics import clustered_number, effective_number, error_interval, log_odds, margins
 from closerthan.result import Result
@@ -28,13 +28,13 @@ from closerthan.wording import percent_interval
 
 __all__ = ["HeldOutError", "HeldOutSplit", "held_out_error"]
 
-FEWEST_TO_CALIBRATE = 100  # comparisons
+FEWEST_TO_CALIBRATE = 100  # comparisons, or whole answers
 MOST_OF_RANDOM = 0.5  # fraction of the random questions that may be held out; the fit needs some of them, too
 
 
 @dataclass(frozen=True, repr=False)
 class HeldOutError:
-    """The fraction of held-out comparisons that maps fitted without them get wrong.
+    """The fraction of held-out comparisons that maps fitted without them get wrong, and the same for whole answers.
 
     Attributes
     ----------
@@ -56,6 +56,12 @@ class HeldOutError:
         Number of fits without a part of the answers: 1, or the number of folds of a cross-validation.
     only_random
         True if other questions than random ones were asked, and only answers to random ones were scored.
+    answers
+        The accuracy of held-out whole answers, with bits per answer; None if each answer is a single comparison.
+    answer_calibration
+        Turns the map's log similarities into probabilities of whole answers, for
+        :attr:`closerthan.Result.answer_calibration`; None if each answer is a single comparison, or if fewer than 100
+        were held out.
     """
 
     error: float
@@ -69,13 +75,21 @@ class HeldOutError:
     calibration: Calibration | None = None
     n_fits: int = 1
     only_random: bool = False
+    answers: AnswerAccuracy | None = None
+    answer_calibration: ChoiceCalibration | None = None
 
     @classmethod
     def of(cls, held_out: Comparisons, embedding: NDArray[Any], by: str = AUTO, stopped_by: str = "") -> "HeldOutError":
         """Measure the error of a map that was fitted without these comparisons."""
+        only_random = random_among_others(held_out) is not None
+        held_out = random_part(held_out)
         unit = held_out.split_unit(by)
         n_effective = effective_number(held_out, embedding, by=unit)
-        return cls._measured(held_out, ~(margins(held_out, embedding) > 0), n_effective, unit, stopped_by=stopped_by)
+        wrong = ~(margins(held_out, embedding) > 0)
+        whole = HeldOutAnswers.of(held_out, unit)
+        answers = None if whole is None else answer_accuracy(held_out, embedding, by=unit)
+        about = {"stopped_by": stopped_by, "answers": answers, "only_random": only_random}
+        return cls._measured(held_out, wrong, n_effective, unit, **about)
 
     @classmethod
     def _measured(
@@ -85,14 +99,15 @@ class HeldOutError:
         error = float(np.average(wrong, weights=held_out.weights))
         low, high = error_interval(error, n_effective)
         about["only_random"] = only_random = bool(about.get("only_random", False))
-        words = f"{amount(held_out)}, all from random questions" if only_random else amount(held_out)
+        words = f"{amount(held_out)}, {ONLY_RANDOM}" if only_random else amount(held_out)
         return cls(error, low, high, len(held_out), held_out.n_answers, words, by, **about)
 
     def __repr__(self) -> str:
         return f"HeldOutError({self})"
 
     def __str__(self) -> str:
-        return f"{percent_interval(self.error, self.low, self.high)} of {self.amount}"
+        error = f"{percent_interval(self.error, self.low, self.high)} of {self.amount}"
+        return error if self.answers is None else f"{error} are wrong; right: {self.answers}"
 
 
 @checked
@@ -101,7 +116,7 @@ def held_out_error(
     answers: Comparisons | ArrayLike,
     n_dims: int | None = None,
     *,
-    share: float = 0.1,
+    fraction: float = 0.1,
     weights: ArrayLike | None = None,
     settings: Settings | None = None,
     **options: Unpack[FitOptions],
@@ -117,7 +132,7 @@ def held_out_error(
     ----------
     answers, n_dims
         As in :func:`closerthan.embed`.
-    share
+    fraction
         The fraction of the answers to hold out. With ``by="people"``, the smallest fraction of the people to hold out
         in each fit.
     weights
@@ -135,13 +150,13 @@ def held_out_error(
     >>> measured.amount, bool(measured.low < measured.error < 0.1)
     ('398 comparisons', True)
     """
-    number("share", share, lambda it: 0 < it < 1, "lie between 0 and 1")
+    number("fraction", fraction, lambda it: 0 < it < 1, "lie between 0 and 1")
     plan = FitPlan.of(settings, n_dims, options, accepts_validation_set=True)
     comparisons, by = Comparisons.of(answers), plan.settings.by
     if by == "people":
         fitted = comparisons if weights is None else comparisons.weighted(weights)
-        return _over_people(comparisons, fitted, plan, share)
-    split = HeldOutSplit.of(comparisons, share, plan.seed, by=by, weights=weights)
+        return _over_people(comparisons, fitted, plan, fraction)
+    split = HeldOutSplit.of(comparisons, fraction, plan.seed, by=by, weights=weights)
     return split.error(plan.fit(split.train, progress=plan.progress))
 
 
@@ -167,20 +182,23 @@ class HeldOutSplit:
 
     @classmethod
     def of(
-        cls, answers: Comparisons, share: float, seed: int, *, by: str = AUTO, weights: ArrayLike | None = None
+        cls, answers: Comparisons, fraction: float, seed: int, *, by: str = AUTO, weights: ArrayLike | None = None
     ) -> "HeldOutSplit":
-        """Hold out ``share`` of the answers at random; see :func:`held_out_error` for the parameters."""
-        random = _random_among_others(answers)
+        """Hold out ``fraction`` of the answers at random; see :func:`held_out_error` for the parameters."""
+        random = random_among_others(answers)
         split = _parts if random is None else functools.partial(_random_parts, random=random)
-        train, held_out = split(answers, share, seed, by=by)
+        train, held_out = split(answers, fraction, seed, by=by)
         if weights is not None:
-            train, _ = split(answers.weighted(weights), share, seed, by=by)  # the same rows, weighted
+            train, _ = split(answers.weighted(weights), fraction, seed, by=by)  # the same rows, weighted
         return cls(train, held_out, answers.split_unit(by), random is not None)
 
     def error(self, result: Result) -> HeldOutError:
         """Measure the error of a fit to the first part on the second part."""
         wrong, odds = _predicted(self.held_out, result)
         group = self.held_out.groups(self.by)
+        whole = HeldOutAnswers.of(self.held_out, self.by)
+        if whole is not None:
+            whole.predict(result)
         return HeldOutError._measured(
             self.held_out,
             wrong,
@@ -189,16 +207,21 @@ class HeldOutSplit:
             stopped_by=result.stopped_by,
             calibration=_calibration(odds, self.held_out, group),
             only_random=self.only_random,
+            **_answers(whole, self.by),
         )
 
 
-def _over_people(comparisons: Comparisons, fitted: Comparisons, plan: FitPlan, share: float) -> HeldOutError:
+def _over_people(comparisons: Comparisons, fitted: Comparisons, plan: FitPlan, fraction: float) -> HeldOutError:
     """Hold out each person once."""
-    n_folds = number_of_folds(comparisons, "people", min(FOLDS, max(round(1 / share), 2)))
+    n_folds = number_of_folds(comparisons, "people", min(FOLDS, max(round(1 / fraction), 2)))
     wrong, odds = np.zeros(len(comparisons), dtype=bool), np.zeros(len(comparisons))
+    whole = HeldOutAnswers.of(comparisons, "people")
     for held_out, result in held_out_fits(fitted, with_fixed_loss(plan, fitted), Folds("people", n_folds)):
         wrong[held_out], odds[held_out] = _predicted(comparisons.take(held_out), result)
-    random = _random_among_others(comparisons)
+        if whole is not None:
+            whole.predict(result, held_out)
+    random = random_among_others(comparisons)
+    answers = _answers(whole, "people", random, OVERLAP)
     if random is not None:
         comparisons, wrong, odds = comparisons.take(random), wrong[random], odds[random]
     group = comparisons.groups("people")
@@ -211,7 +234,19 @@ def _over_people(comparisons: Comparisons, fitted: Comparisons, plan: FitPlan, s
         n_fits=n_folds,
         calibration=_calibration(odds, comparisons, group),
         only_random=random is not None,
+        **answers,
     )
+
+
+def _answers(
+    whole: HeldOutAnswers | None, by: str, rows: NDArray[np.bool_] | None = None, overlap: float = 1.0
+) -> dict[str, Any]:
+    """Return the attributes of :class:`HeldOutError` about whole answers; none if each answer is a comparison."""
+    if whole is None:
+        return {}
+    answers, calibration = whole.measured(by, rows=rows, overlap=overlap)
+    is_enough = answers.n_answers >= FEWEST_TO_CALIBRATE
+    return {"answers": answers, "answer_calibration": calibration if is_enough else None}
 
 
 def _calibration(odds: Array, held_out: Comparisons, group: NDArray[Any]) -> Calibration | None:
@@ -226,16 +261,10 @@ def _predicted(held_out: Comparisons, result: Result) -> tuple[NDArray[np.bool_]
     return ~(margins(held_out, result.embedding) > 0), log_odds(held_out, result.embedding, result.loss)
 
 
-def _random_among_others(comparisons: Comparisons) -> NDArray[np.bool_] | None:
-    """Return a mask of the random questions; None if that is unknown, or if all or none of them are random."""
-    random = comparisons.random
-    return None if random is None or random.all() or not random.any() else random
-
-
 def _random_parts(
-    comparisons: Comparisons, share: float, seed: int, *, by: str, random: NDArray[np.bool_]
+    comparisons: Comparisons, fraction: float, seed: int, *, by: str, random: NDArray[np.bool_]
 ) -> tuple[Comparisons, Comparisons]:
-    """Split off ``share`` of the comparisons, in groups with a random question; the second part has only these.
+    """Split off ``fraction`` of the comparisons, in groups with a random question; the second part has only these.
 
     The first part has no answer of a group that was split off, such as other answers about the same objects.
     """
@@ -244,15 +273,15 @@ def _random_parts(
     with_random = np.flatnonzero(np.bincount(group, random))
     if len(with_random) < 2:
         raise ValueError("all random questions are in one group and stay together, so one part would have none")
-    number = min(share * len(comparisons), MOST_OF_RANDOM * sizes[with_random].sum())
+    number = min(fraction * len(comparisons), MOST_OF_RANDOM * sizes[with_random].sum())
     is_drawn = np.zeros(len(sizes), dtype=bool)
     is_drawn[with_random[draw_groups(sizes[with_random], max(round(number), 1), np.random.default_rng(seed))]] = True
     drawn = is_drawn[group]
     return comparisons.take(~drawn), comparisons.take(drawn & random)
 
 
-def _parts(comparisons: Comparisons, share: float, seed: int, *, by: str) -> tuple[Comparisons, Comparisons]:
-    """Split at random into two parts, the second with ``share`` of the answers; neither is empty."""
+def _parts(comparisons: Comparisons, fraction: float, seed: int, *, by: str) -> tuple[Comparisons, Comparisons]:
+    """Split at random into two parts, the second with ``fraction`` of the answers; neither is empty."""
     n_rows = comparisons.n_answers if by == "answers" else len(comparisons)
-    share = min(max(share, 1 / n_rows), 1 - 1 / n_rows)
-    return comparisons.split(share, np.random.default_rng(seed), by=by)
+    fraction = min(max(fraction, 1 / n_rows), 1 - 1 / n_rows)
+    return comparisons.split(fraction, np.random.default_rng(seed), by=by)

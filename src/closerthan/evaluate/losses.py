@@ -9,7 +9,16 @@ from numpy.typing import ArrayLike
 
 from closerthan.checks import checked
 from closerthan.comparisons import Comparisons
-from closerthan.evaluate.cross_validation import CSV_TITLES, Folds, Gain, Scores, gain, scores_of
+from closerthan.evaluate.cross_validation import (
+    CSV_ANSWER_TITLES,
+    CSV_TITLES,
+    Folds,
+    Gain,
+    Scores,
+    gain,
+    scores_of,
+    titles_with_answers,
+)
 from closerthan.fit.plan import FitPlan
 from closerthan.fit.progress import trials_bar
 from closerthan.losses import LOSSES
@@ -21,7 +30,7 @@ __all__ = ["LossComparison", "compare_losses"]
 
 REPEATS = 2  # cross-validations; a judgement call: a table to look at needs fewer than a choice
 STARTS = 2  # starts of each fit, as with loss="auto"
-TITLES = ("loss", "held-out error", "95 % interval", "training", "behind", "p", "time")
+TITLES = ("loss", "held-out error", "95 % interval", "training", "behind", "p")
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
@@ -50,12 +59,17 @@ class LossComparison:
         return f"LossComparison({', '.join(self.scores)})"
 
     def table(self) -> list[tuple[str, ...]]:
-        """Return the scores as text, a row per loss; ``TITLES`` are the titles of the columns."""
+        """Return the scores as text, a row per loss; :attr:`titles` are those of the columns."""
         behind = self.behind
         return [(name, *score.cells(behind.get(name)), f"{score.seconds:.2g} s") for name, score in self.scores.items()]
 
     def _repr_html_(self) -> str:
-        return html_table(self.sentences[0], TITLES, self.table())
+        return html_table(self.sentences[0], self.titles, self.table())
+
+    @property
+    def titles(self) -> tuple[str, ...]:
+        """The titles of the columns of :meth:`table`."""
+        return (*titles_with_answers(TITLES, self.scores[self.best]), "time")
 
     @property
     def best(self) -> str:
@@ -88,9 +102,12 @@ class LossComparison:
         """Write the table: errors with 95 % intervals, and how far each loss is behind the best one."""
         behind = self.behind
         rows = [
-            [name, *score.csv_cells(behind.get(name)), f"{score.seconds:.3g}"] for name, score in self.scores.items()
+            [name, *score.csv_cells(behind.get(name)), f"{score.seconds:.3g}", *score.csv_answer_cells()]
+            for name, score in self.scores.items()
         ]
-        whole_csv(path, ["loss", *CSV_TITLES, "behind", "behind_low", "behind_high", "p_value", "seconds"], rows)
+        whole = CSV_ANSWER_TITLES if self.scores[self.best].answers is not None else ()
+        compared = ["behind", "behind_low", "behind_high", "p_value", "seconds"]
+        whole_csv(path, ["loss", *CSV_TITLES, *compared, *whole], rows)
 
 
 @checked

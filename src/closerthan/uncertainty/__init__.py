@@ -27,7 +27,7 @@ It is calibrated by a double bootstrap: studies are simulated from the fitted ma
 
 **Learning curves.** The cross-validated error with n answers is modelled as ``floor + gain * n ** -power``
 (:mod:`closerthan.uncertainty.power_law`), which predicts the error with more answers. Repeated questions bound the
-error of any map from below: with agreement c, by ``(1 - sqrt(2 c - 1)) / 2`` (:mod:`closerthan.uncertainty.repeats`).
+error of any map from below: with agreement c, by ``(1 - sqrt(2 c - 1)) / 2`` (:mod:`closerthan.evaluate.repeats`).
 
 **Differences between maps.** A permutation test of the hypothesis that two groups of answers share one map compares how
 well the map of each group predicts the other group's answers (:mod:`closerthan.uncertainty.map_difference`).

@@ -14,17 +14,19 @@ from closerthan.arrays import Array
 from closerthan.checks import checked, whole
 from closerthan.comparisons import Comparisons
 from closerthan.comparisons.grouping import AUTO
+from closerthan.evaluate.answer_accuracy import chance_level, imply_several_comparisons
 from closerthan.evaluate.cross_validation import fold_of
+from closerthan.evaluate.random_questions import random_among_others
+from closerthan.evaluate.repeats import NoiseCeiling, answer_ceilings, noise_ceilings
 from closerthan.fit.progress import trials_bar
 from closerthan.losses import Loss
 from closerthan.metrics import NORMAL_95, log_odds
 from closerthan.result import Result
 from closerthan.saving import whole_csv
 from closerthan.settings import ENDED, FitOptions, Settings, TimeOverError, ended_by, lists_options
-from closerthan.uncertainty.part_errors import PartErrors, growing
+from closerthan.uncertainty.part_errors import PartAccuracies, PartErrors, growing
 from closerthan.uncertainty.power_law import PowerLaw
 from closerthan.uncertainty.refitter import Fitter, Refitter, plan_refits
-from closerthan.uncertainty.repeats import NoiseCeiling, noise_ceilings
 from closerthan.uncertainty.replicates import Replicates, replicate
 from closerthan.wording import html_table, percent, percent_interval, percent_range, percentage_points
 
@@ -48,6 +50,8 @@ LARGEST_LOG_ODDS = 1e3  # log odds are clipped here, since those of a user-defin
 STARTS = 2  # random starts of each fit, since a poor local optimum would distort the curve
 DRAWS = 200  # simulated error curves for intervals
 WORTH = 0.005  # smallest decrease of the error that is worth doubling the answers
+MATTERS = 0.01  # decrease that the interval must exclude before the answers are called enough
+FEWEST_RANDOM = 100  # answers to random questions; with fewer, errors are measured on all questions
 GUESSING = 0.45  # error above which predictions are hardly better than chance
 
 
@@ -61,6 +65,14 @@ class Expected(NamedTuple):
 
     def __str__(self) -> str:
         return percent_interval(self.error, self.low, self.high)
+
+
+class Gain(NamedTuple):
+    """The decrease of the error that twice as many answers (or people) would bring, with its 95 % interval."""
+
+    decrease: float
+    low: float
+    high: float
 
 
 class Needed(NamedTuple):
@@ -102,6 +114,13 @@ class LearningCurve:
         Number of objects that are not settled (:attr:`Replicates.unsettled`); None without replicates.
     shape, n_answers
         Numbers of objects and dimensions of the maps, and the number of all answers; 0 if unknown.
+    only_random
+        True if other questions than random ones were asked, and errors were measured on random ones only.
+    accuracies, answer_chance
+        For each size, the fraction of whole answers outside the subsets that the maps predict, and that of random
+        choices; None if each answer is a single comparison.
+    answer_ceilings
+        Noise ceilings of whole answers; empty if each answer is a single comparison.
     """
 
     by: str
@@ -117,6 +136,10 @@ class LearningCurve:
     n_unsettled: int | None = None
     shape: tuple[int, int] = (0, 0)
     n_answers: int = 0
+    only_random: bool = False
+    accuracies: Array | None = None
+    answer_chance: float | None = None
+    answer_ceilings: tuple[NoiseCeiling, ...] = ()
 
     def with_replicates(self, replicates: Replicates) -> Self:
         """Return the curve with the fraction of decided triplets and the number of unsettled objects added."""
@@ -134,13 +157,28 @@ class LearningCurve:
         )
 
     def _repr_html_(self) -> str:
+        return html_table(repr(self), self.titles, self.table())
+
+    @property
+    def titles(self) -> tuple[str, ...]:
+        """Titles of :meth:`table`."""
+        if self.accuracies is None:
+            return self.by, "held-out error", "95 % interval", "curve"
+        return self.by, "error", "95 % interval", "curve", "whole answers right"
+
+    def table(self) -> list[tuple[str, ...]]:
+        """Return errors and predictions as text; where whole answers were counted, also their accuracy."""
         limits = zip(self.numbers, self.errors, *self.intervals, self.law.at(self.numbers), strict=True)
-        rows = [
+        rows: list[tuple[str, ...]] = [
             (f"{number:,.0f}", percent(error), percent_range(low, high), percent(fitted))
             for number, error, low, high, fitted in limits
         ]
-        rows.append((f"{self.twice.number:,.0f}", "", percent_range(*self.twice[2:]), percent(self.twice.error)))
-        return html_table(repr(self), (self.by, "held-out error", "95 % interval", "curve"), rows)
+        for one, what in ((self.now, "(all)"), (self.twice, "(twice as many)")):
+            rows.append((f"{one.number:,.0f} {what}", "", percent_range(one.low, one.high), percent(one.error)))
+        if self.accuracies is None:
+            return rows
+        cells = [*(percent(one) for one in self.accuracies.tolist()), "", ""]
+        return [(*row, cell) for row, cell in zip(rows, cells, strict=True)]
 
     @property
     def intervals(self) -> tuple[Array, Array]:
@@ -163,10 +201,22 @@ class LearningCurve:
         """Expected error with twice as many answers (or people)."""
         return self.expected(2 * self.total)
 
+    @cached_property
+    def gain(self) -> Gain:
+        """The decrease of the error that twice as many answers (or people) would bring.
+
+        Its interval includes the spread of curves fitted to simulated errors, and a standard error as large as the
+        decrease itself, because the form of the curve beyond the largest measured subset is a guess.
+        """
+        decrease = max(self.law(self.total) - self.law(2 * self.total), 0.0)
+        spread = float(np.std([law(self.total) - law(2 * self.total) for law in self._laws]))
+        half = NORMAL_95 * float(np.hypot(spread, BEYOND * decrease))
+        return Gain(decrease, max(decrease - half, 0.0), decrease + half)
+
     @property
     def more_is_worth_it(self) -> bool:
         """True if twice as many answers would lower the error by half a percentage point or more."""
-        return self.now.error - self.twice.error >= WORTH
+        return self.gain.decrease >= WORTH
 
     @property
     def is_chance(self) -> bool:
@@ -177,16 +227,26 @@ class LearningCurve:
         return self.now.high >= 0.5 or self.now.error > GUESSING
 
     @property
+    def answers_per_coordinate(self) -> float:
+        """Number of answers per object and dimension; infinity if it is unknown."""
+        n_objects, n_dims = self.shape
+        return self.n_answers / (n_objects * n_dims) if n_objects and self.n_answers else np.inf
+
+    @property
     def verdict(self) -> str:
         """The verdict on the number of answers, from the curve and from the unsettled objects.
 
-        "chance": new answers are not predicted clearly better than by chance; "more": more answers would lower the
-        error; "unsettled": they would not, but the positions of some objects are not settled; "enough": neither.
+        "chance": new answers are not predicted clearly better than by chance; "more": twice as many answers would lower
+        the error by half a percentage point or more; "unclear": probably not, but there are fewer than 15 answers per
+        object and dimension, or the interval includes a full percentage point; "unsettled": neither, but the positions
+        of some objects are not settled; "enough": none of these.
         """
         if self.is_chance:
             return "chance"
         if self.more_is_worth_it:
             return "more"
+        if self.gain.high >= MATTERS or self.answers_per_coordinate < FEW:
+            return "unclear"
         return "unsettled" if self.n_unsettled else "enough"
 
     @property
@@ -194,32 +254,42 @@ class LearningCurve:
         """Advice in words on whether to collect more answers."""
         if self.is_chance:
             return (
-                f"either there are far too few {self.by}, or the answers are mostly noise: check that the file was "
-                "read correctly and that people read the questions"
+                f"either there are far too few {self.by}, or the answers are mostly noise: check the question and the "
+                "participants, and that the file was read correctly"
             )
         expected = f"with twice as many {self.by} the error would be about {self.twice}"
         unsettled = ""
         if self.n_unsettled:
             are = "is" if self.n_unsettled == 1 else "are"
             unsettled = f"; {self.n_unsettled:,} of {self.shape[0]:,} objects {are} not settled"
-        if self.verdict == "more":
-            return f"{expected}: it is worth collecting more{unsettled}"
-        if self.verdict == "unsettled":
-            return (
-                f"{expected}: enough to predict new answers, but not to interpret all positions{unsettled}: ask more "
-                "about those"
-            )
-        return f"{expected}: it is hardly worth collecting more"
+        meaning = {
+            "more": f"it is worth collecting more{unsettled}",
+            "unclear": f"{self._doubt}, so collect more before you decide{unsettled}",
+            "unsettled": "enough to predict new answers, but not to interpret all positions"
+            f"{unsettled}: ask more about those",
+            "enough": "it is hardly worth collecting more",
+        }
+        return f"{expected}: {meaning[self.verdict]}"
+
+    @property
+    def _doubt(self) -> str:
+        """The reason why the curve does not tell whether the answers are enough."""
+        if self.gain.high >= MATTERS:
+            return f"the gain may be as large as {percentage_points(self.gain.high)} percentage points"
+        return f"there are only {self.answers_per_coordinate:.1f} answers per object and dimension"
 
     @property
     def summary(self) -> str:
         """The verdict in one line, for a figure."""
         if self.is_chance:
-            return "New answers are not predicted clearly better than by chance: check that people read the questions."
-        gain = max(self.now.error - self.twice.error, 0.0)
-        lower = f"Twice as many {self.by} would lower the error by about {percentage_points(gain)} percentage points"
+            return (
+                "New answers are not predicted clearly better than by chance: check the question and the participants."
+            )
+        points = percentage_points(self.gain.decrease)
+        lower = f"Twice as many {self.by} would lower the error by about {points} percentage points"
         meaning = {
             "more": "it is worth collecting more",
+            "unclear": "whether that is enough is not clear yet",
             "unsettled": "there are enough to predict answers, but not to interpret all positions",
             "enough": "it is hardly worth collecting more",
         }
@@ -270,6 +340,14 @@ class LearningCurve:
             sentences = [f"{subject} are {predicted} better than by chance, which is 50 %: their error is {now}"]
         else:
             sentences = [f"{subject} are predicted with an error of {now}"]
+        if self.accuracies is not None and self.answer_chance is not None:
+            sentences[0] += " of comparisons"
+            sentences.append(
+                f"maps of {self.numbers[-1]:,.0f} {self.by} predict {percent(float(self.accuracies[-1]))} of the other "
+                f"whole answers; chance is {percent(self.answer_chance)}"
+            )
+        if self.only_random:
+            sentences[0] += ", measured on random questions only, as others may be harder"
         sentences.append(self.advice)
         if not self.is_chance:
             sentences.append(self._range_of_validity)
@@ -279,7 +357,7 @@ class LearningCurve:
             )
         if target is not None and not self.is_chance:
             sentences.append(self._needed_in_words(self.needed(target)))
-        sentences += [str(ceiling) for ceiling in self.ceilings]
+        sentences += [str(ceiling) for ceiling in (*self.ceilings, *self.answer_ceilings)]
         if not self.ceilings:
             sentences.append("no question was asked twice: ask some again to learn how much of the error is noise")
         if self.share_decided is not None:
@@ -300,8 +378,7 @@ class LearningCurve:
             "answers": "this holds for further answers from the same people, not for other people",
             "people": "this holds for further people like these",
         }[self.by]
-        n_objects, n_dims = self.shape
-        each = self.n_answers / (n_objects * n_dims) if n_objects and self.n_answers else np.inf
+        each = self.answers_per_coordinate
         if each >= FEW:
             return scope
         return (
@@ -331,23 +408,40 @@ class LearningCurve:
             [f"{number:.0f}", *(f"{value:.6f}" for value in values)]
             for number, *values in zip(self.numbers, self.errors, low, high, self.law.at(self.numbers), strict=True)
         ]
+        titles = [self.by, "error", "low", "high", "curve"]
         rows += [
             [f"{one.number:.0f}", "", *(f"{value:.6f}" for value in (one.low, one.high, one.error))]
             for one in (self.now, self.twice)
         ]
-        whole_csv(path, [self.by, "error", "low", "high", "curve"], rows)
+        if self.accuracies is not None:
+            titles.append("answer_accuracy")
+            rows = [
+                [*row, cell]
+                for row, cell in zip(rows, [*(f"{one:.6f}" for one in self.accuracies.tolist()), "", ""], strict=True)
+            ]
+        whole_csv(path, titles, rows)
 
     def noise_to_csv(self, path: str | Path) -> None:
-        """Write the noise ceilings: agreement and least possible error, with 95 % intervals."""
+        """Write the noise ceilings: agreement and least possible error, with 95 % intervals, and what they count."""
+        ceilings = (*self.ceilings, *self.answer_ceilings)
         numbers = [
             (one.agreement, one.low, one.high, one.least_error, *one.least_error_interval, one.most_error)
-            for one in self.ceilings
+            for one in ceilings
         ]
         rows = [
-            [one.of, str(one.n_questions), *(f"{value:.6f}" for value in values)]
-            for one, values in zip(self.ceilings, numbers, strict=True)
+            [one.of, str(one.n_questions), *(f"{value:.6f}" for value in values), one.unit]
+            for one, values in zip(ceilings, numbers, strict=True)
         ]
-        titles = ["agreement", "low", "high", "least_error", "least_error_low", "least_error_high", "most_error"]
+        titles = [
+            "agreement",
+            "low",
+            "high",
+            "least_error",
+            "least_error_low",
+            "least_error_high",
+            "most_error",
+            "unit",
+        ]
         whole_csv(path, ["answers_of", "questions", *titles], rows)
 
 
@@ -364,6 +458,10 @@ def learning_curve(
     **options: Unpack[FitOptions],
 ) -> LearningCurve:
     """Measure the error on new answers of maps fitted to growing subsets of the answers.
+
+    If the answers record which questions were drawn at random (:attr:`closerthan.Trials.random`), errors are measured
+    on the answers to these, provided that there are at least 100: other questions, such as those of an adaptive
+    study, may be harder.
 
     Parameters
     ----------
@@ -425,18 +523,26 @@ def learning_curve(
         tick()
         rngs = np.random.default_rng(refitter.seed).spawn(n_folds)
         fold = fold_of(group, n_folds, refitter.seed, by)
+        random = random_among_others(comparisons)
+        if random is not None and comparisons.take(random).n_answers < FEWEST_RANDOM:
+            random = None
+        is_whole = comparisons.cheap_to_enumerate and imply_several_comparisons(comparisons)
+        whole_answers = PartAccuracies(comparisons, group, len(fractions), random) if is_whole else None
         parts = [rows for number in range(n_folds) for rows in growing(fold != number, group, fractions, rngs[number])]
 
-        def scores(rows: NDArray[Any], fit_map: Fitter) -> NDArray[np.float32]:
+        def scores(rows: NDArray[Any], fit_map: Fitter) -> tuple[NDArray[np.float32], Array | None]:
             x = fit_map(comparisons.take(rows), np.random.default_rng(refitter.seed)).embedding
             odds = np.nan_to_num(log_odds(comparisons, x, refitter.loss), nan=0.0)
-            return np.clip(odds, -LARGEST_LOG_ODDS, LARGEST_LOG_ODDS).astype(np.float32)
+            clipped = np.clip(odds, -LARGEST_LOG_ODDS, LARGEST_LOG_ODDS).astype(np.float32)
+            return clipped, None if whole_answers is None else whole_answers.right(x)
 
         outcome = refitter.run([functools.partial(scores, rows) for rows in parts], tick)
-    measured = PartErrors(group, comparisons.weights, len(fractions))
+    measured = PartErrors(group, comparisons.weights, len(fractions), random)
     for number, (rows, part_scores) in enumerate(zip(parts, outcome.results, strict=True)):
         if part_scores is not None:
-            measured.add(number % len(fractions), rows, part_scores)
+            measured.add(number % len(fractions), rows, part_scores[0])
+            if whole_answers is not None:
+                whole_answers.add(number % len(fractions), rows, part_scores[1])
     if not measured.evaluated.any():
         raise outcome.error("fits")
     counts = np.array([_count(comparisons.take(rows), by) for rows in parts], dtype=np.float64)
@@ -474,6 +580,10 @@ def learning_curve(
         after,
         shape=(comparisons.n_objects, plan.settings.n_dims),
         n_answers=comparisons.n_answers,
+        only_random=random is not None,
+        accuracies=None if whole_answers is None else whole_answers.means,
+        answer_chance=None if whole_answers is None else chance_level(comparisons),
+        answer_ceilings=() if whole_answers is None else tuple(answer_ceilings(comparisons)),
     )
     return curve if replicates is None else curve.with_replicates(replicates)
 

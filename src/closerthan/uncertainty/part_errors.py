@@ -14,10 +14,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from closerthan.accuracy import correct_choices, pair_similarities
 from closerthan.arrays import Array
 from closerthan.calibration import Calibration
+from closerthan.comparisons import Choices, Comparisons
 
-__all__ = ["PartErrors", "growing"]
+__all__ = ["PartAccuracies", "PartErrors", "growing"]
 
 
 class PartErrors:
@@ -31,6 +33,8 @@ class PartErrors:
         Weights of the rows, or None.
     n_sizes
         Number of sizes.
+    scored
+        Mask of the rows that errors are measured on; None: all of them.
 
     Examples
     --------
@@ -43,17 +47,20 @@ class PartErrors:
     (1500, [0.14], 0.14)
     """
 
-    def __init__(self, group: NDArray[Any], weights: Array | None, n_sizes: int) -> None:
+    def __init__(
+        self, group: NDArray[Any], weights: Array | None, n_sizes: int, scored: NDArray[np.bool_] | None = None
+    ) -> None:
         self._group = group
         self._weights = np.ones(len(group)) if weights is None else weights
-        self._totals = np.bincount(group, self._weights)
+        self._scored = np.ones(len(group), dtype=bool) if scored is None else scored
+        self._totals = np.bincount(group, self._weights * self._scored)
         self._scores: list[list[tuple[NDArray[Any], NDArray[Any]]]] = [[] for _ in range(n_sizes)]
 
     def add(self, size: int, rows: NDArray[Any], scores: NDArray[Any]) -> None:
         """Add the scores of all rows on the map fitted to ``rows``; a score that is not positive counts as wrong."""
         inside = np.zeros(len(self._totals), dtype=bool)
         inside[self._group[rows]] = True
-        outside = np.flatnonzero(~inside[self._group])
+        outside = np.flatnonzero(~inside[self._group] & self._scored)
         # Dividing by the root mean square gives maps of any size the same influence.
         unit = float(np.sqrt(np.mean(scores[outside].astype(np.float64) ** 2))) or 1.0
         self._scores[size].append((outside.astype(np.uint32), scores[outside] / unit))
@@ -102,6 +109,55 @@ class PartErrors:
         expected = calibration.probability(-sizes)[step]
         group = self._group[rows]
         return np.array([np.bincount(group, weights * one, minlength=len(self._totals)) for one in (expected, wrong)])
+
+
+class PartAccuracies:
+    """Accuracy of whole answers by maps fitted to subsets of several sizes, on the answers outside each subset.
+
+    Parameters
+    ----------
+    comparisons
+        The comparisons; their answers must be known.
+    group
+        The group of each row; subsets consist of whole groups.
+    n_sizes
+        Number of sizes.
+    scored
+        Mask of the rows whose answers are counted; None: all of them.
+
+    Examples
+    --------
+    >>> odd_ones = [[0, 1, 2], [1, 0, 2], [0, 1, 3], [1, 0, 3]]
+    >>> answers = Comparisons.from_triplets(odd_ones, answers=[0, 0, 1, 1])
+    >>> parts = PartAccuracies(answers, np.array([0, 0, 1, 1]), 1)
+    >>> parts.add(0, np.array([0, 1]), parts.right(np.array([[0.0], [1.0], [5.0], [9.0]])))
+    >>> parts.means
+    array([1.])
+    """
+
+    def __init__(
+        self, comparisons: Comparisons, group: NDArray[Any], n_sizes: int, scored: NDArray[np.bool_] | None = None
+    ) -> None:
+        self._choices = Choices.of(comparisons)
+        weights = np.ones(len(self._choices)) if self._choices.weights is None else self._choices.weights
+        self._weights = weights if scored is None else weights * scored[self._choices.rows]
+        self._group, self._row_group = group[self._choices.rows], group
+        self._sums = np.zeros((2, n_sizes))
+
+    def right(self, x: Array) -> Array:
+        """Return which answers a map predicts; ties are split."""
+        return correct_choices(self._choices, pair_similarities(self._choices, x))
+
+    def add(self, size: int, rows: NDArray[Any], right: NDArray[Any]) -> None:
+        """Add the predictions of all answers by the map fitted to ``rows``."""
+        weights = self._weights * ~np.isin(self._group, self._row_group[rows])
+        self._sums[:, size] += weights @ right, weights.sum()
+
+    @property
+    def means(self) -> Array:
+        """The accuracy of each size; NaN without a map of this size."""
+        with np.errstate(invalid="ignore"):
+            return np.asarray(self._sums[0] / self._sums[1])
 
 
 def growing(

@@ -12,8 +12,9 @@ from closerthan.arrays import Array
 from closerthan.checks import ParameterError
 from closerthan.comparisons import Comparisons
 from closerthan.fit.ctrl_c import CancelFlag, CtrlC
-from closerthan.fit.fixed_loss import Inputs, Run, fit, penalized
+from closerthan.fit.fixed_loss import Inputs, Run, fit
 from closerthan.fit.forked import processes_for, run_forked
+from closerthan.fit.likelihood import objective_of
 from closerthan.fit.parallel import run_together, threads_for
 from closerthan.fit.plan import FitPlan
 from closerthan.losses import Loss
@@ -28,7 +29,7 @@ from closerthan.solvers import Solver
 __all__ = ["Fitter", "JobResults", "Refitter", "StoppedEarly", "plan_refits"]
 
 LARGEST_SEED = 2**31
-TYPICAL = 2**15  # comparisons that need the same kernels as any larger number of them
+TYPICAL = 2**15  # comparisons: a fit to this many uses the same kernels as a fit to more
 
 
 class Fitter(Protocol):
@@ -43,7 +44,7 @@ class Fitter(Protocol):
 
 
 class JobResults(NamedTuple):
-    """Results of the jobs, None for each that was not completed, and the reason if some were not."""
+    """Results of the jobs (None if a job was not completed), and the reason why some were not completed."""
 
     results: list[Any]
     stopped_by: str = ""  # or "interrupted", "time_limit"
@@ -143,7 +144,7 @@ class Refitter:
         settings = plan.settings.with_default_starts(1)
         if result is not None:
             settings = settings.replace(loss=result.loss, penalty=result.penalty)
-            if result.candidates:  # the kernels of losses that raced are compiled already
+            if result.runner_up:  # the kernels of losses that raced are compiled already
                 device = device.for_all_losses()
         one_thread = device.one_thread()
         n_cores = device.threads if isinstance(one_thread, CPU) and _is_picklable(settings) else 1
@@ -155,8 +156,7 @@ class Refitter:
 
     def prepare(self, answers: Comparisons) -> None:
         """Compile the kernels for such answers, so that forked processes need not compile them again."""
-        loss = penalized(self.loss, self.settings, answers, self.device.processes)
-        with self.device.objective(answers, loss) as objective:
+        with objective_of(self.settings, self.device, answers) as objective:
             if isinstance(self.settings.solver, Solver):
                 objective.prepare(self.settings.solver.needs, self.settings.n_dims)
 

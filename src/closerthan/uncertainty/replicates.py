@@ -107,6 +107,7 @@ def replicate(
         n_replicates,
         resampled.stopped_by,
         resampled.simulated,
+        plan.settings.seed,
     )
 
 
@@ -136,6 +137,9 @@ class Replicates:
         Replicates of studies simulated from the fitted map, (n_studies, n_replicates, n_objects, n_dims), by which
         :meth:`neighbour_probability` is calibrated. None if the computation ended early, or if there are too few
         answers to calibrate probabilities, or more than 200,000 comparisons.
+    seed
+        Seed of the resampling; None in files of earlier versions. It differs from the seed in the settings of
+        ``result`` if the loss or its penalty was chosen, since those then have the seed of the best start.
 
     Examples
     --------
@@ -156,6 +160,7 @@ class Replicates:
     n_requested: int = 0
     stopped_by: str = ""
     simulated: Array | None = None
+    seed: int | None = None
 
     def __len__(self) -> int:
         return len(self.maps)
@@ -366,6 +371,7 @@ class Replicates:
             "by": self.by,
             "n_units": self.n_units,
             "n_asked": self.n_requested,
+            "seed": self.seed,
             "stopped_by": self.stopped_by,
             "calibration": None if self.calibration is None else self.calibration.to_data(),
         }
@@ -420,4 +426,5 @@ class Replicates:
             int(about["n_asked"]),
             str(about["stopped_by"]),
             simulated,
+            None if about.get("seed") is None else int(about["seed"]),
         )

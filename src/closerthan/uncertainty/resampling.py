@@ -32,7 +32,15 @@ from closerthan.uncertainty.bootstrap import bootstrap, bootstrap_scheme
 from closerthan.uncertainty.committee import Committee, spread
 from closerthan.uncertainty.refitter import Fitter, JobResults, Refitter
 
-__all__ = ["Resampled", "probability_on_map", "replicate_refitter", "resample", "resampled", "resampling_unit"]
+__all__ = [
+    "CommitteeFolds",
+    "Resampled",
+    "probability_on_map",
+    "replicate_refitter",
+    "resample",
+    "resampled",
+    "resampling_unit",
+]
 
 FEWEST_PEOPLE = 5  # with fewer people, blocks or answers are resampled by default
 FEWEST_MAPS = 2  # smallest number of maps that can be compared
@@ -121,7 +129,7 @@ def resample(
 
     # Every job is a single fit, so that all cores have work until the end. Replicates come first: after Ctrl-C those
     # completed are kept, while an incomplete committee is of no use.
-    folds = _Folds.draw(result, answers, by, fold_rng)
+    folds = CommitteeFolds.draw(result, answers, by, fold_rng)
     jobs: list[Callable[[Fitter], Any]] = [functools.partial(one, rng) for rng in rngs]
     jobs += folds.fits()
     with trials_bar(progress, "replicates", len(jobs), 0) as tick:
@@ -182,7 +190,7 @@ def _some_rows(rows: NDArray[Any], most: int, rng: np.random.Generator) -> NDArr
 
 
 @dataclasses.dataclass(frozen=True)
-class _Folds:
+class CommitteeFolds:
     """Folds of the answers: several maps are fitted to all other folds and predict the answers of a fold."""
 
     result: Result
