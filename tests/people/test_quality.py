@@ -12,14 +12,14 @@ from typer.testing import CliRunner
 import closerthan as ct
 from closerthan.cli import app
 from closerthan.comparisons import reversed_rows
+from closerthan.evaluate.repeats import NoiseCeiling, noise_ceilings, repeats_of_people
 from closerthan.people import quality as people
 from closerthan.people.groups import PeopleGroups, SeveralMaps
-from closerthan.people.lapses import Responses, fit_lapses
+from closerthan.people.lapses import Responses, determined, fit_lapses, intervals
 from closerthan.people.person import Person, failed_checks
 from closerthan.uncertainty.refitter import JobResults, Refitter
-from closerthan.uncertainty.repeats import NoiseCeiling, noise_ceilings, repeats_of_people
 
-QUICK = {"loss": "soe", "seed": 0}
+QUICK = {"loss": "soe", "penalty": 0, "seed": 0}
 
 
 def answered(n_people=12, each=100, careless=(), reversed_by=(), seed=0, **options):
@@ -88,8 +88,9 @@ def test_weighted_fits_are_better_where_people_are_careless():
     answers = answered(10, 40, careless=range(4), seed=1)
     points = 2 * np.random.default_rng(1).standard_normal((15, 2))
     test = ct.datasets.simulated(points, 20_000, seed=2)
-    found = ct.assess_people(answers, **QUICK)
-    plain, weighed = (ct.triplet_error(test, ct.embed(one, **QUICK).embedding) for one in (answers, found.weighted))
+    how = {"loss": "soe", "seed": 0}  # and a chosen penalty
+    found = ct.assess_people(answers, **how)
+    plain, weighed = (ct.triplet_error(test, ct.embed(one, **how).embedding) for one in (answers, found.weighted))
     assert weighed < plain - 0.01
 
 
@@ -105,6 +106,16 @@ def test_a_preference_for_a_side_is_learnt_from_lapses():
     assert found.guess[person == 1].mean() > 0.9
 
 
+def test_a_rate_is_determined_only_if_the_answers_change_what_was_assumed():
+    rng = np.random.default_rng(0)
+    person = np.repeat(np.arange(2, dtype=np.int32), 60)
+    unclear = np.where(rng.random(120) < 0.5, 1.0, -1.0) * np.where(person == 0, 0.05, 0.0)
+    clear = np.where(rng.random(120) < 0.9, 3.0, -3.0)
+    responses = Responses(person, 2, np.ones(120))
+    assert determined(fit_lapses(clear, responses).posteriors(clear, responses)).tolist() == [True, True]
+    assert determined(fit_lapses(unclear, responses).posteriors(unclear, responses)).tolist() == [False, False]
+
+
 def test_an_answer_counts_once_however_many_comparisons_it_makes():
     """Rates, slope and intervals are those of one comparison per answer."""
     rng = np.random.default_rng(0)
@@ -117,7 +128,10 @@ def test_an_answer_counts_once_however_many_comparisons_it_makes():
     assert several.sums().tolist() == pytest.approx([60, 60])
     many, one = fit_lapses(lead[each], several), fit_lapses(lead, once)
     np.testing.assert_allclose(many.rates, one.rates, rtol=1e-6)
-    np.testing.assert_allclose(many.intervals(lead[each], several), one.intervals(lead, once), rtol=1e-6)
+    of_many, of_one = (
+        intervals(fitted.posteriors(*about)) for fitted, *about in ((many, lead[each], several), (one, lead, once))
+    )
+    np.testing.assert_allclose(of_many, of_one, rtol=1e-6)
 
 
 def test_a_person_has_as_many_answers_as_were_given():
@@ -298,6 +312,9 @@ def test_random_answers_of_everybody_are_no_sign_of_care():
     assert found.is_chance
     assert not any("use all answers as they are" in sentence for sentence in found.sentences)
     assert "not clearly better than chance: it cannot show whether anybody is careless" in found.sentences[0]
+    # The lapse rates are those of the prior, so they are not shown.
+    assert not any(person.lapse_determined or person.lapses for person in found.people)
+    assert all(np.isnan(person.to_row()["lapse_rate"]) for person in found.people)
 
 
 def test_people_who_cannot_be_judged_are_not_counted_among_the_careful(assessment):
@@ -400,7 +417,8 @@ def test_ceilings_within_and_between_people_differ():
     answers = ct.Comparisons.from_triplets(rows, people=["ann", "ann", "bob", "bob", "bob"])
     within, between = noise_ceilings(answers)
     assert (within.of, within.agreement, within.n_questions) == ("a person", 0.5, 2)
-    assert (between.of, between.agreement, between.n_questions) == ("different people", 0.5, 1)
+    # Between people, the first answer of each counts.
+    assert (between.of, between.agreement, between.n_questions) == ("different people", 1.0, 1)
 
 
 def test_without_repeats_there_is_no_ceiling():
@@ -476,7 +494,7 @@ def test_the_end_of_the_time_keeps_the_rounds_that_are_done(monkeypatch):
 @pytest.mark.parametrize("analyse", [ct.assess_people, ct.group_people, ct.learning_curve])
 def test_a_given_fit_is_not_repeated_and_changes_nothing(analyse):
     answers = answered(6, 60, careless=(2,))
-    result = ct.embed(answers, loss="soe", seed=0)
+    result = ct.embed(answers, loss="soe", penalty=0, seed=0)
 
     def numbers(found):
         return [value for name, value in sorted(vars(found).items()) if isinstance(value, float | np.ndarray)]
@@ -487,7 +505,7 @@ def test_a_given_fit_is_not_repeated_and_changes_nothing(analyse):
 
 def test_the_loss_of_a_given_fit_is_used():
     answers = answered(6, 60)
-    result = ct.embed(answers, loss="ckl", seed=0)
+    result = ct.embed(answers, loss="ckl", penalty=0, seed=0)
     assert type(ct.assess_people(answers, result=result, rounds=1).loss) is type(result.loss)
 
 
@@ -702,7 +720,7 @@ def test_the_number_of_groups_does_not_depend_on_the_seed():
         [ct.datasets.simulated(one, n, noise="ste", seed=rng).rows for one, n in ((view, 720), (other, 240))]
     )
     answers = ct.Comparisons.from_triplets(rows, people=np.arange(960) // 80)
-    found = [ct.group_people(answers, most_groups=2, loss="soe", seed=seed) for seed in range(3)]
+    found = [ct.group_people(answers, most_groups=2, loss="soe", penalty=0, seed=seed) for seed in range(3)]
     assert {one.n_groups for one in found} == {2}
     assert {(one.group["0"], one.group["11"]) for one in found} == {(0, 1)}  # the larger group is the first
 

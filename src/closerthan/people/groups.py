@@ -32,7 +32,7 @@ from closerthan.uncertainty.alignment import align
 from closerthan.uncertainty.refitter import Refitter, plan_refits
 from closerthan.wording import html_table, p_number, p_value, percent
 
-__all__ = ["PeopleGroups", "SeveralMaps", "group_people"]
+__all__ = ["PeopleGroups", "SeveralMaps", "check_several_answers", "group_people"]
 
 FOLDS = 5
 # Constants are set by judgement, except significance levels; docs/measured/people.md shows how well groups are found.
@@ -202,7 +202,7 @@ def group_people(
     check_people(answers, "looking for groups")
     most_groups = min(whole("most_groups", most_groups, least=2), len(np.unique(answers.people)))  # type: ignore[arg-type]
     plan = plan_refits(answers, n_dims, settings, result, options)
-    _check_several_answers(answers, plan.settings.n_dims)
+    check_several_answers(answers, plan.settings.n_dims)
     numbers = range(1, most_groups + 1)
     n_fits = _most_fits(most_groups, min(answers.n_people or 0, MOST_IN_MATRIX))
     with trials_bar(bool(plan.progress), "groups of people", n_fits, 0) as tick:
@@ -318,7 +318,7 @@ def held_out_groups(
     return {number: HeldOutGroups(people, fold, group[number], scores[number]) for number in numbers}
 
 
-def _check_several_answers(answers: Comparisons, n_dims: int) -> None:
+def check_several_answers(answers: Comparisons, n_dims: int) -> None:
     """Raise an error unless maps of groups can be judged by held-out questions of the same people."""
     if answers.n_blocks is not None and answers.n_blocks < 2 * (answers.n_people or 0):
         raise ValueError(
@@ -334,8 +334,7 @@ def _check_several_answers(answers: Comparisons, n_dims: int) -> None:
     same_person = people[order][1:] == people[order][:-1]
     if not (same_person & (question[order][1:] != question[order][:-1])).any():
         raise ValueError(
-            "nobody answered two different questions; to look for groups, some answers of a person are predicted from "
-            "other answers of the same person"
+            "nobody answered two different questions, so no answer of a person can be predicted from the others"
         )
     n_questions, n_coordinates = int(question.max()) + 1, answers.n_objects * n_dims
     if answers.blocks is None and n_questions < n_coordinates:

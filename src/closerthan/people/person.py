@@ -70,13 +70,15 @@ class Person(NamedTuple):
     left, sides
         Fraction of the chosen objects that were shown on the left, and the number of answers whose side is known.
     median_seconds, fast
-        Median response time, and the fraction of the answers that took less than 0.3 seconds.
+        Median response time, and the fraction of the answers that took less than 0.3 seconds per choice.
     fast_sets
-        Fraction of the sets of 20 answers that are very fast (:func:`fraction_of_fast_sets`).
+        Fraction of the sets of 20 answers that are very fast (:func:`fraction_of_fast_sets`), by the time per choice.
     weight
         Mean probability that an answer is not a guess.
     typical_rate
         Median lapse rate of all people; a person who lapses no more often is not unlike the others.
+    lapse_determined
+        False if the answers say nothing about the lapse rate, which is then that of the prior and not shown.
     """
 
     name: str
@@ -100,6 +102,7 @@ class Person(NamedTuple):
     fast_sets: float
     weight: float
     typical_rate: float = 0.0
+    lapse_determined: bool = True
 
     @property
     def verdict(self) -> str:
@@ -137,7 +140,9 @@ class Person(NamedTuple):
 
     @property
     def lapses(self) -> str:
-        """The lapse rate and its 95 % interval in short, such as ``12 % (3-25)``."""
+        """The lapse rate and its 95 % interval in short, such as ``12 % (3-25)``; empty if it is not determined."""
+        if not self.lapse_determined:
+            return ""
         return (
             f"{percent(self.lapse_rate, 0)} ({percentage_points(self.lapse_low, 0)}-"
             f"{percentage_points(self.lapse_high, 0)})"
@@ -149,7 +154,7 @@ class Person(NamedTuple):
         if self.verdict == "fine":
             return ", ".join(self._signs)
         texts = []
-        if self.verdict != "few":
+        if self.verdict != "few" and self.lapse_determined:
             texts.append(
                 f"lapses in {percent(self.lapse_rate, 0)} of {self.answers:,} answers "
                 f"({percent(self.lapse_low, 0)} to {percent(self.lapse_high, 0)})"
@@ -222,8 +227,14 @@ class Person(NamedTuple):
         return self.fast_sets > MANY_FAST and round(self.fast_sets * n_sets) > 1
 
     def to_row(self) -> dict[str, Any]:
-        """Return all statistics with verdict, advice and reasons, as columns of a table by name."""
-        return {**self._asdict(), "verdict": self.verdict, "advice": self.advice, "reasons": self.reasons}
+        """Return all statistics with verdict, advice and reasons, as columns of a table by name.
+
+        A lapse rate that is not determined is NaN.
+        """
+        row = self._asdict()
+        if not row.pop("lapse_determined"):
+            row.update(dict.fromkeys(("lapse_rate", "lapse_low", "lapse_high"), math.nan))
+        return {**row, "verdict": self.verdict, "advice": self.advice, "reasons": self.reasons}
 
 
 def check_people(answers: Comparisons, purpose: str) -> None:
@@ -280,7 +291,7 @@ def signs_of_carelessness(checks: tuple[int, int], sides: tuple[float, int], fas
     sides
         Fraction of the chosen objects that were shown on the left, and the number of answers whose side is known.
     fast
-        Fraction of the answers that took less than 0.3 seconds; NaN if unknown.
+        Fraction of the answers that took less than 0.3 seconds per choice; NaN if unknown.
 
     Examples
     --------
@@ -294,7 +305,7 @@ def signs_of_carelessness(checks: tuple[int, int], sides: tuple[float, int], fas
         on_left = sides[0]
         signs.append(f"{percent(max(on_left, 1 - on_left), 0)} on the {'left' if on_left > 0.5 else 'right'}")
     if fast > MANY_FAST:
-        signs.append(f"{percent(fast, 0)} faster than {FAST:g} s")
+        signs.append(f"{percent(fast, 0)} faster than {FAST:g} s per choice")
     return signs
 
 

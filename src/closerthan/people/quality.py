@@ -22,13 +22,15 @@ from numpy.typing import NDArray
 from closerthan.arrays import Array
 from closerthan.checks import checked, whole
 from closerthan.comparisons import Comparisons
+from closerthan.comparisons.choices import Choices
 from closerthan.comparisons.sides import without_one_sided
 from closerthan.evaluate.cross_validation import fold_of, folds
+from closerthan.evaluate.repeats import repeats_of_people
 from closerthan.fit.progress import trials_bar
 from closerthan.losses import Loss
 from closerthan.metrics import log_odds, triplet_error
 from closerthan.people.groups import PeopleGroups, held_out_groups
-from closerthan.people.lapses import Lapses, Responses, fit_lapses
+from closerthan.people.lapses import Lapses, Responses, determined, fit_lapses, intervals
 from closerthan.people.person import (
     DOUBTFUL,
     FAST,
@@ -43,7 +45,6 @@ from closerthan.result import Result
 from closerthan.saving import whole_csv
 from closerthan.settings import ENDED, FitOptions, Settings, TimeOverError, ended_by, lists_options
 from closerthan.uncertainty.refitter import Refitter, plan_refits
-from closerthan.uncertainty.repeats import repeats_of_people
 from closerthan.wording import first_few, html_table, percent
 
 __all__ = ["PeopleAssessment", "assess_people"]
@@ -414,8 +415,10 @@ def _table(
     """Return the statistics of each person, without the errors of other maps."""
     names = answers.person_names or ()
     repeats = repeats_of_people(answers)
+    n_choices = _choices_per_row(answers)
     typical_rate = float(np.median(lapses.rates[np.unique(responses.person)]))
-    low, high = lapses.intervals(scores, responses)
+    posteriors = lapses.posteriors(scores, responses)
+    (low, high), is_determined = intervals(posteriors), determined(posteriors)
     total = responses.sums()
     wrong, weight = responses.sums((~(scores > 0)).astype(np.float64)), responses.sums(lapses.reliability)
     people = []
@@ -425,10 +428,11 @@ def _table(
             continue
         if answers.answers is not None:  # all comparisons of an answer have its time and side
             rows = rows[np.unique(answers.answers[rows], return_index=True)[1]]
-        times = np.empty(0) if answers.times is None else answers.times[rows]
-        times = times[np.isfinite(times)]
         sides = np.empty(0) if answers.sides is None else answers.sides[rows]
         sides = sides[sides >= 0]
+        times = np.full(len(rows), np.nan) if answers.times is None else answers.times[rows]
+        has_time = np.isfinite(times)
+        times, per_choice = times[has_time], (times / n_choices[rows])[has_time]
         n_checks, n_passed = checks.get(name, (0, 0))
         people.append(
             Person(
@@ -449,13 +453,23 @@ def _table(
                 _fraction((sides == 0).sum(), len(sides)),
                 len(sides),
                 float(np.median(times)) if len(times) else np.nan,
-                _fraction((times < FAST).sum(), len(times)),
-                fraction_of_fast_sets(times),
+                _fraction((per_choice < FAST).sum(), len(times)),
+                fraction_of_fast_sets(per_choice),
                 float(weight[number] / total[number]),
                 typical_rate,
+                bool(is_determined[number]),
             )
         )
     return people
+
+
+def _choices_per_row(answers: Comparisons) -> NDArray[np.int64]:
+    """Return the number of choices in the answer of each row: more than one if several objects were picked."""
+    if answers.answers is None:
+        return np.ones(len(answers), dtype=np.int64)
+    choices = Choices.of(answers)
+    n_choices = np.where(choices.is_odd_of_many, 1, np.bincount(choices.answers, minlength=choices.n_answers))
+    return n_choices[np.unique(answers.answers, return_inverse=True)[1]]
 
 
 def _with_other_maps(people: list[Person], answers: Comparisons, fits: Refitter) -> list[Person]:
