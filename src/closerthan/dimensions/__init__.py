@@ -1,0 +1,1 @@
+"""Sparse, non-negative dimensions of objects, which people can name."""

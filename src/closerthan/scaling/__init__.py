@@ -1,0 +1,1 @@
+"""Scales of one physical dimension, from judgements of intervals."""

@@ -1,0 +1,160 @@
+"""Sparse dimensions: estimation, choice of the penalty, and reproducibility."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+import closerthan as ct
+from closerthan.comparisons import Choices
+from closerthan.compiled.threads import WorkerPool
+from closerthan.objective.dot_products import DotProducts, ShownPairs
+
+BLOCKS = np.kron(np.eye(4), np.ones((10, 1))) * 2.0
+"""40 objects in four groups, each of which has a dimension of its own."""
+
+
+def odd_one_out(x, number, seed=0, **options):
+    return ct.answers_from(x, number, similarity="dot", question="odd-one-out", temperature=1.0, seed=seed, **options)
+
+
+@pytest.fixture(scope="module")
+def answers():
+    return odd_one_out(BLOCKS, 4000)
+
+
+@pytest.fixture(scope="module")
+def dimensions(answers):
+    return ct.sparse_dimensions(answers, 8, n_refits=3)
+
+
+def test_the_dimensions_behind_simulated_answers_are_found(answers, dimensions):
+    _, correlations = ct.match_dimensions(BLOCKS, dimensions.weights)
+    assert correlations.min() > 0.9
+    assert dimensions.is_reproducible.sum() == 4
+    best = ct.answer_accuracy(answers, BLOCKS, similarity="dot").accuracy
+    assert dimensions.accuracy.accuracy == pytest.approx(best, abs=0.08)
+    assert (dimensions.weights >= 0).all()
+    assert (np.diff(dimensions.weights.sum(axis=0)) <= 0).all()
+
+
+def test_the_same_seed_gives_the_same_bits_for_any_number_of_threads(answers):
+    one, two = (ct.sparse_dimensions(answers, 6, n_refits=1, n_threads=number) for number in (1, 2))
+    assert one.weights.tobytes() == two.weights.tobytes()
+    assert one.correlations.tobytes() == two.correlations.tobytes()
+
+
+def test_answers_by_chance_have_no_dimensions():
+    chance = odd_one_out(np.zeros((20, 1)), 2000)
+    result = ct.sparse_dimensions(chance, 5, n_refits=3)
+    assert result.n_dims == 0
+    assert "No dimension" in result.advice[0]
+
+
+def test_answers_by_chance_have_no_reproducible_dimension_even_with_a_small_penalty():
+    chance = odd_one_out(np.zeros((30, 1)), 1500)
+    result = ct.sparse_dimensions(chance, 5, penalty=0.02, n_refits=5)
+    assert result.n_dims > 0
+    assert not result.is_reproducible.any()
+
+
+def test_a_larger_penalty_gives_a_smaller_sum_and_a_worse_fit(answers):
+    fits = [
+        ct.sparse_dimensions(answers, 6, n_refits=0, penalty=penalty, tolerance=1e-7) for penalty in (0.01, 0.05, 0.2)
+    ]
+    sums = [fit.weights.sum() for fit in fits]
+    choices = Choices.of(answers)
+    with WorkerPool(0) as pool:
+        likelihood = DotProducts(ShownPairs.of(choices), pool)
+        losses = [likelihood.at(fit.weights)[0] for fit in fits]
+    assert sums == sorted(sums, reverse=True)
+    assert losses == sorted(losses)
+
+
+def test_copies_of_the_same_answers_do_not_change_the_penalty_much(answers):
+    rows, number = np.asarray(answers.rows), answers.n_answers
+    few = 600
+    first = rows[answers.answers < few]
+    own = answers.answers[answers.answers < few]
+    copies = ct.Comparisons.from_triplets(
+        np.vstack([first] * 4), answers=np.concatenate([own + few * k for k in range(4)]), n_objects=answers.n_objects
+    )
+    once = ct.Comparisons.from_triplets(first, answers=own, n_objects=answers.n_objects)
+    assert number > few
+    one, four = (ct.sparse_dimensions(each, 6, n_refits=0) for each in (once, copies))
+    # If copies of held-out answers were among the training answers, the smallest penalty would predict best.
+    assert four.penalty > 0.3 * one.penalty
+    assert four.accuracy.bits == pytest.approx(one.accuracy.bits, abs=0.25)
+
+
+def test_triplets_work_as_choices_between_two_pairs():
+    triplets = ct.answers_from(BLOCKS, 6000, similarity="dot", temperature=1.0)
+    result = ct.sparse_dimensions(triplets, 8, n_refits=0)
+    _, correlations = ct.match_dimensions(BLOCKS, result.weights)
+    assert correlations.min() > 0.9
+    assert result.accuracy.noun == "comparison"
+
+
+def test_weights_of_answers_count(answers):
+    other = odd_one_out(BLOCKS[::-1], 4000, seed=1)
+    rows = np.vstack([answers.rows, other.rows])
+    numbers = np.concatenate([answers.answers, other.answers + answers.n_answers])
+    weights = np.where(np.arange(len(rows)) < len(answers), 1.0, 1e-6)
+    both = ct.Comparisons.from_triplets(rows, answers=numbers, weights=weights)
+    result = ct.sparse_dimensions(both, 8, n_refits=0, penalty=0.05)
+    assert ct.match_dimensions(BLOCKS, result.weights)[1].min() > 0.9
+
+
+def test_a_saved_result_is_read_back(dimensions, tmp_path):
+    dimensions.save(tmp_path / "dimensions.npz")
+    again = ct.SparseDimensions.load(tmp_path / "dimensions.npz")
+    assert repr(again) == repr(dimensions)
+    for name in ("weights", "correlations"):
+        assert np.array_equal(getattr(again, name), getattr(dimensions, name))
+    assert again.settings == dimensions.settings
+    assert again.tried == dimensions.tried
+
+
+def test_a_file_of_another_kind_is_refused(tmp_path):
+    np.savez(tmp_path / "other.npz", weights=np.ones((2, 2)))
+    with pytest.raises(ValueError, match="is not a file of sparse dimensions"):
+        ct.SparseDimensions.load(tmp_path / "other.npz")
+
+
+def test_the_time_limit_keeps_what_there_is(answers):
+    result = ct.sparse_dimensions(answers, 6, time_limit=1e-6)
+    assert result.stopped_by == "time_limit"
+    assert result.n_refits == 0
+    assert result.weights.shape[0] == 40
+
+
+def test_a_dimension_that_does_not_return_is_marked(dimensions):
+    correlations = dimensions.correlations.copy()
+    correlations[:, 0] = 0.5
+    marked = dataclasses.replace(dimensions, correlations=correlations)
+    assert not marked.is_reproducible[0]
+    assert marked.rows()[0][0] == "1 ?"
+    assert "did not return" in marked.advice[0]
+    assert marked.reproducible().n_dims == dimensions.reproducible().n_dims - 1
+    assert "<table>" in marked._repr_html_()
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"n_dims": 41}, "n_dims is 41; it can be at most the number of objects, 40"),
+        ({"penalty": -1.0}, "penalty is -1.0; it must be finite and not negative"),
+        ({"held_out": 0.0}, "held_out is 0.0; it must be positive and at most 0.4"),
+        ({"by": "people"}, "people"),
+        ({"by": "comparisons"}, "unit of whole answers"),
+        ({"n_refits": -1}, "n_refits"),
+    ],
+)
+def test_bad_options_are_refused(answers, options, message):
+    with pytest.raises(ValueError, match=message):
+        ct.sparse_dimensions(answers, **options)
+
+
+def test_too_few_answers_are_refused():
+    with pytest.raises(ValueError, match="there are 3 answers, too few"):
+        ct.sparse_dimensions([[0, 1, 2], [1, 0, 2], [2, 1, 0]], 1)
