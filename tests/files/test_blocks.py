@@ -109,14 +109,14 @@ class TestHoldingOut:
 
     def test_the_unit_of_a_held_out_error_is_shown(self):
         answers = chained(3, 8, 0)
-        assert ct.held_out_error(answers, loss="ste", epochs=5).by == "blocks"
-        assert ct.held_out_error(answers, loss="ste", epochs=5, by="people").by == "people"
+        assert ct.held_out_error(answers, loss="ste", penalty=0, epochs=5).by == "blocks"
+        assert ct.held_out_error(answers, loss="ste", penalty=0, epochs=5, by="people").by == "people"
         assert effective_number(answers) == pytest.approx(24)
 
     def test_blocks_are_resampled_where_people_are_few(self):
-        few = ct.replicate(chained(3, 8, 0), n_replicates=3, loss="ste", seed=0, epochs=5)
+        few = ct.replicate(chained(3, 8, 0), n_replicates=3, loss="ste", penalty=0, seed=0, epochs=5)
         assert (few.by, few.n_units) == ("blocks", 24)
-        many = ct.replicate(chained(6, 4, 0), n_replicates=3, loss="ste", seed=0, epochs=5)
+        many = ct.replicate(chained(6, 4, 0), n_replicates=3, loss="ste", penalty=0, seed=0, epochs=5)
         assert (many.by, many.n_units) == ("people", 6)
 
     def test_a_checkpoint_depends_on_the_blocks(self):
@@ -132,9 +132,9 @@ class TestHoldingOut:
         for seed in range(6):
             answers, new = chained(5, 8, seed), chained(40, 8, 1000 + seed)
             by_rows, by_blocks = (
-                ct.cross_validate(answers, loss="ste", by=by, n_folds=10).mean for by in ("answers", "auto")
+                ct.cross_validate(answers, loss="ste", penalty=0, by=by, n_folds=10).mean for by in ("answers", "auto")
             )
-            true = ct.metrics.triplet_error(new, ct.embed(answers, loss="ste", seed=0).embedding)
+            true = ct.metrics.triplet_error(new, ct.embed(answers, loss="ste", penalty=0, seed=0).embedding)
             errors.append((by_rows, by_blocks, true))
         by_rows, by_blocks, true = np.mean(errors, axis=0)
         assert by_rows < true - 0.03
@@ -142,13 +142,13 @@ class TestHoldingOut:
 
     def test_people_with_one_block_each_have_no_groups(self):
         with pytest.raises(ValueError, match="no block of a person can be held out"):
-            ct.group_people(chained(8, 1, 0), loss="ste", seed=0)
+            ct.group_people(chained(8, 1, 0), loss="ste", penalty=0, seed=0)
 
     @pytest.mark.slow
     def test_maps_per_person_do_not_profit_from_similar_neighbouring_rows(self):
         answers = chained(6, 8, 3)
         by_rows = answers.replace(blocks=None)
-        how = {"loss": "ste", "most_groups": 2, "seed": 0}
+        how = {"loss": "ste", "penalty": 0, "most_groups": 2, "seed": 0}
         easy, fair = (ct.group_people(one, **how).tests[-1] for one in (by_rows, answers))
         assert easy.error - easy.one_map_error < fair.error - fair.one_map_error - 0.03
         assert fair.p_value > 0.05

@@ -274,7 +274,7 @@ def test_a_damaged_matlab_or_hdf5_file_is_read_or_gives_one_sentence(tmp_path, v
             file["stimulus_set"], file["n_select"] = np.array([[0, 1, 2, 3], [3, 2, 1, 0]]), np.array([2, 1])
     else:
         scipy.io.savemat(path, arrays, do_compression=version == "5, packed")
-    for seed in range(15):
+    for seed in range(8):  # each is read by another process
         outcome(damaged(path, seed))
 
 
@@ -533,7 +533,6 @@ def test_a_parquet_file_that_needs_an_implausible_amount_of_memory_is_refused(re
         with monkeypatch.context() as patch:
             patch.setattr("closerthan.files.formats.sizes.LARGE", 1 << 18)
             refused(rf"column '{column}': it decompresses to [\d,]+ bytes, more than 200 times its size", path)
-            refused(r"it decompresses to [\d,]+ bytes, more than 200 times its size", path, read_map)
 
 
 def test_a_large_parquet_file_that_needs_an_implausible_amount_of_memory_is_refused(repetitive, monkeypatch):

@@ -347,3 +347,17 @@ def test_a_json_file_with_an_implausible_decompressed_size_is_refused(tmp_path):
         ValueError, match=r"a\.zip.*it decompresses to more than [\d,]+ bytes, more than 200 times its size"
     ):
         read_answers(tmp_path / "a.zip")
+
+
+# ---- R's MLDS --------------------------------------------------------------------------------------------------------
+
+
+def test_triads_of_mlds_say_which_interval_is_larger(written):
+    answers = read_answers(written("Trial,Response,s1,s2,s3\n0,1,0.1,0.25,1\n1,0,1,0.25,0.1\n", "triads.csv"))
+    assert said(answers) == [("0.25", "0.1", "1"), ("0.25", "0.1", "1")]
+    assert "an export of MLDS" in str(answers.summary)
+
+
+def test_quadruples_of_mlds_say_which_interval_is_larger(written):
+    answers = read_answers(written("resp S1 S2 S3 S4\n1 1 2 3 5\n0 1 3 4 5\n", "quadruples.txt"))
+    assert said(answers) == [("1", "2", "3", "5"), ("4", "5", "1", "3")]

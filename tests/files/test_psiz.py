@@ -126,7 +126,7 @@ def test_a_trial_dataset_without_comparisons_is_an_error(saved, changed, problem
         ({"n_select": np.array([2, 3, 2])}, "trial 1: 3 of 3 objects are chosen; expected a query"),
         ({"n_select": np.array([2, 1])}, "n_select has 2 values; expected a finite number for each of 3 trials"),
         ({"rt_ms": np.array([1.0, np.nan, 2.0])}, "rt_ms has 3 values; expected a finite number"),
-        ({"rating": np.ones(3)}, "ratings of psiz, which are not comparisons"),
+        ({"rating": np.ones(3)}, "psiz ratings, which are not comparisons"),
         ({"stimulus_set": SHOWN - 6}, "trial 0: 2 of 0 objects are chosen"),
     ],
 )

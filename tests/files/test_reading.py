@@ -373,6 +373,14 @@ def test_a_ranking_gives_all_pairs_and_may_end_early(written):
     assert rows_by_name(answers) == [("a", "b", "c"), ("a", "b", "d"), ("a", "c", "d"), ("b", "c", "a")]
 
 
+def test_ranked_objects_are_nearer_than_the_others_shown(written):
+    answers = read_answers(written("anchor,shown_1,shown_2,shown_3,rank_1,rank_2\na,b,c,d,d,b\nb,c,a,,a,\n"))
+    assert answers.summary.kind == "rank"
+    assert sorted(rows_by_name(answers)) == [("a", "b", "c"), ("a", "d", "b"), ("a", "d", "c"), ("b", "a", "c")]
+    with pytest.raises(ValueError, match="'e' is ranked, but it is not among the objects shown"):
+        read_answers(written("anchor,shown_1,shown_2,rank_1\na,b,c,e\n"))
+
+
 def test_chosen_objects_are_nearer_than_all_others(written):
     lines = [
         {"anchor": "a", "shown": ["b", "c", "d", "e"], "chosen": ["c", "e"]},
@@ -827,3 +835,11 @@ def test_an_object_that_is_chosen_twice_is_refused_or_dropped(written):
     answers = read_answers(path, self_pairs="drop")
     assert dict(answers.summary.dropped) == {"self_pairs": 1}
     assert sorted(rows_by_name(answers)) == [("a", "b", "d"), ("a", "c", "d"), ("a", "d", "b"), ("a", "d", "c")]
+
+
+def test_a_column_of_people_that_is_taken_for_the_odd_one_has_a_way_out(tmp_path):
+    (tmp_path / "odd.txt").write_text("11 12 13 7\n12 14 11 7\n13 11 14 8\n")
+    with pytest.raises(ValueError, match=r'the person, pass columns=\{"participant": 3\}'):
+        read_answers(tmp_path / "odd.txt", kind="odd-one-out")
+    read = read_answers(tmp_path / "odd.txt", kind="odd-one-out", columns={"participant": 3})
+    assert read.comparisons.n_people == 2

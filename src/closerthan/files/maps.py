@@ -4,9 +4,9 @@ import csv
 import json
 import os
 import zipfile
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -16,13 +16,15 @@ from closerthan.comparisons import text_of
 from closerthan.comparisons.column_names import is_usual_name
 from closerthan.files.formats.extras import extra
 from closerthan.files.formats.opening import is_gzipped, name_file_in_errors
-from closerthan.files.formats.parquet import check_size, labels_of_cells, open_parquet, reading_parquet
+from closerthan.files.formats.parquet import open_parquet, read_numbers, reading_parquet
 from closerthan.files.formats.readers import suffix_of
 from closerthan.files.formats.tables import excerpt, is_number
 from closerthan.files.formats.text import quoted
-from closerthan.saving import whole_file
+from closerthan.saving import whole_file, whole_folder
 
 _NAME = "name"
+_VICE_FILES = ("pruned_params.npz", "parameters.npz")
+_VICE_MEANS = ("pruned_loc", "loc")  # their arrays with the means of the weights
 _LONGEST_HEADER = 1 << 20  # maximum number of characters
 _SUFFIXES = (".csv", ".parquet", ".npz")
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")  # first characters of a formula in a spreadsheet
@@ -91,9 +93,13 @@ def write_map(
 @checked
 @name_file_in_errors
 def read_map(path: str | os.PathLike[str]) -> tuple[NDArray[np.float64], tuple[str, ...] | None]:
-    """Read a map: a file from :func:`write_map`, a saved result, or any table of coordinates with a header line.
+    """Read a map: a file from :func:`write_map`, a saved result, or any table of coordinates.
 
-    The first column of a table holds names if it is called name, object, label or id, or if its cells are not numbers.
+    Tables are .csv and .parquet files, .txt files (columns separated by spaces, tabs or commas) and .npy arrays. The
+    first column of a table holds names if it is called name, object, label or id, or if its cells are not numbers.
+    Text without a header line, such as many published embeddings, has coordinates only. A folder or .npz file of VICE
+    is read, too: the means (``pruned_loc`` or ``loc``) of the dimensions that were not pruned or, without them, of all.
+    Tables of VICE and SPoSE have been saved in both orientations; there are more objects than dimensions.
 
     Examples
     --------
@@ -106,16 +112,57 @@ def read_map(path: str | os.PathLike[str]) -> tuple[NDArray[np.float64], tuple[s
     """
     path = Path(path)
     if path.is_dir():
-        raise ValueError(f"{path} is a folder; a file is expected")
+        path = _vice_file(path)
     if not path.exists():
         raise FileNotFoundError(f"there is no file {path}")
     suffix = suffix_of(path)
-    if suffix not in _SUFFIXES:
-        raise ValueError(f"{path}: a map can be read from {', '.join(_SUFFIXES)}")
-    read = {".npz": _read_npz, ".parquet": _read_parquet, ".csv": _read_csv}[suffix]
+    readers = {".csv": _read_csv, ".parquet": _read_parquet, ".npz": _read_npz, ".npy": _read_npy, ".txt": _read_csv}
+    if suffix not in readers:
+        raise ValueError(f"{path}: a map can be read from {', '.join(readers)}")
+    read = readers[suffix]
     points, names = read(path)
     _check(points, names, str(path))
     return points, names
+
+
+def _vice_file(folder: Path) -> Path:
+    """Return the file with the dimensions in a folder of VICE; those that were pruned, if it exists."""
+    for name in _VICE_FILES:
+        if (folder / name).is_file():
+            return folder / name
+    raise ValueError(f"{folder} is a folder without {' or '.join(_VICE_FILES)} of VICE; a file is expected")
+
+
+@checked
+def write_vice_folder(dimensions: ArrayLike, folder: str | os.PathLike[str], spread: ArrayLike | None = None) -> None:
+    """Write sparse dimensions as VICE saves its results: ``parameters.npz`` and ``pruned_params.npz``.
+
+    Parameters
+    ----------
+    dimensions
+        The weights, one row per object.
+    folder
+        Folder to write; an existing one must be empty.
+    spread
+        Standard deviation of each weight. By default zeros: then the scripts of VICE, which draw weights at random,
+        always draw the weights themselves.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as parent:
+    ...     write_vice_folder([[1.0, 0.0], [0.0, 2.0], [3.0, 0.0]], Path(parent) / "vice")
+    ...     read_map(Path(parent) / "vice")[0].tolist()
+    [[1.0, 0.0], [0.0, 2.0], [3.0, 0.0]]
+    """
+    loc = np.asarray(dimensions, dtype=np.float64)
+    scale = np.zeros_like(loc) if spread is None else np.asarray(spread, dtype=np.float64)
+    _check(loc, None, "the table of dimensions")
+    if scale.shape != loc.shape:
+        raise ValueError(f"spread has shape {scale.shape}; it must have that of the dimensions, {loc.shape}")
+    with whole_folder(Path(folder), replace=False) as draft:
+        np.savez_compressed(draft / "parameters.npz", loc=loc, scale=scale)
+        np.savez_compressed(draft / "pruned_params.npz", pruned_loc=loc, pruned_scale=scale)
 
 
 def is_map(path: str | os.PathLike[str]) -> bool:
@@ -167,6 +214,9 @@ def _read_npz(path: Path) -> tuple[NDArray[np.float64], tuple[str, ...] | None]:
     from closerthan.files.formats.arrays import read_npy
 
     arrays = read_npy(path)
+    means = next((arrays[key] for key in _VICE_MEANS if key in arrays), None)
+    if "embedding" not in arrays and means is not None and means.ndim == 2:
+        return np.asarray(means if len(means) >= means.shape[1] else means.T, dtype=np.float64), None
     if "embedding" not in arrays:
         raise ValueError(f"{path} is not a map: it has no array 'embedding', only {', '.join(arrays) or 'nothing'}")
     points = arrays["embedding"]
@@ -184,25 +234,26 @@ def _read_npz(path: Path) -> tuple[NDArray[np.float64], tuple[str, ...] | None]:
     return np.asarray(points, dtype=np.float64), None if names is None else tuple(map(text_of, names))
 
 
+def _read_npy(path: Path) -> tuple[NDArray[np.float64], None]:
+    from closerthan.files.formats.arrays import read_npy
+
+    (points,) = read_npy(path).values()
+    if points.dtype.kind not in "iuf":
+        raise ValueError(f"{path} holds values of type {points.dtype}; expected numbers")
+    return np.asarray(points, dtype=np.float64), None
+
+
 def _read_parquet(path: Path) -> tuple[NDArray[np.float64], tuple[str, ...] | None]:
-    arrow = extra("pyarrow", "reading Parquet")
     with reading_parquet(path, "a map"):
-        file = open_parquet(path)
-        check_size(path, file)
-        table = file.read()
-        _check_titles(path, table.column_names)
-        names = None
-        if table.column_names and _is_name(table.column_names[0], arrow.types.is_dictionary(table.column(0).type)):
-            names = tuple(labels_of_cells(table.column(0)))
-            table = table.remove_column(0)
-        columns = [column.cast(arrow.float64()).to_numpy() for column in table.columns]
-    return np.column_stack(columns) if columns else np.empty((0, 0)), names
+        _check_titles(path, open_parquet(path).schema_arrow.names)
+    points, names, _ = read_numbers(path, _is_name, "a map")
+    return points, names
 
 
 def _read_csv(path: Path) -> tuple[NDArray[np.float64], tuple[str, ...] | None]:
     try:
         with open(path, encoding="utf-8-sig", newline="") as file:
-            reader = csv.reader(file, strict=True)
+            reader = csv.reader(file, strict=True) if suffix_of(path) == ".csv" else _TextReader(file)
             header = next(reader, [])
             lines = [(reader.line_num, cells) for cells in reader if cells]
     except (UnicodeError, csv.Error) as error:
@@ -211,7 +262,13 @@ def _read_csv(path: Path) -> tuple[NDArray[np.float64], tuple[str, ...] | None]:
         raise ValueError(f"{path} has no map: expected a header line (name, x1, x2, ...) and one line per object")
     _check_titles(path, header)
     if all(is_number(cell) for cell in header):
-        raise ValueError(f"{path}, line 1 ({excerpt(','.join(header))}): expected a header line such as name,x1,x2")
+        if all(float(cell).is_integer() for _, cells in [(1, header), *lines] for cell in cells):
+            raise ValueError(
+                f"{path} has only whole numbers and no header line, as a file of answers has; expected a header line "
+                "such as name,x1,x2 (commands that take a map and answers expect the map first)"
+            )
+        lines = [(1, header), *lines]
+        header = [f"x{axis + 1}" for axis in range(len(header))]
     named = _is_name(header[0], not all(is_number(cells[0]) for _, cells in lines))
     if len(header) == named:
         raise ValueError(f"{path}, line 1 ({excerpt(','.join(header))}): it has names but no coordinates")
@@ -227,6 +284,25 @@ def _read_csv(path: Path) -> tuple[NDArray[np.float64], tuple[str, ...] | None]:
                 f"{'a name and ' if named else ''}{points.shape[1]} coordinates"
             ) from None
     return points, tuple(cells[0] for _, cells in lines) if named else None
+
+
+class _TextReader:
+    """Lines of a text file as cells separated by tabs, commas or spaces, whichever the first line has."""
+
+    def __init__(self, lines: Iterable[str]) -> None:
+        self._lines = iter(lines)
+        self._delimiter: str | None = None
+        self.line_num = 0
+
+    def __iter__(self) -> Self:
+        return self
+
+    def __next__(self) -> list[str]:
+        line = next(self._lines).rstrip("\r\n")
+        self.line_num += 1
+        if self.line_num == 1:
+            self._delimiter = next((one for one in "\t," if one in line), None)
+        return [cell.strip() for cell in line.split(self._delimiter)] if line.strip() else []
 
 
 def _check_titles(path: Path, titles: Sequence[str]) -> None:

@@ -2,7 +2,7 @@
 
 import contextlib
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -126,6 +126,32 @@ def reading_parquet(path: Path, part: str | None = None) -> Iterator[None]:
         reason = " ".join(str(error).split())[:_REASON]
         where = "is not a Parquet file" if part is None else f"cannot be read as Parquet ({part})"
         raise ValueError(f"{path} {where}, or it is damaged: {reason}") from None
+
+
+def read_numbers(
+    path: Path, is_name: Callable[[str, bool], bool], part: str
+) -> tuple[NDArray[np.float64], tuple[str, ...] | None, tuple[str, ...]]:
+    """Return the columns of numbers of a file, the names in its first column (or None), and the titles of the numbers.
+
+    ``is_name`` decides by its title, and by whether it is text, whether the first column holds names.
+    """
+    arrow = extra("pyarrow", "reading Parquet")
+    with reading_parquet(path, part):
+        file = open_parquet(path)
+        check_size(path, file)
+        table = file.read()
+        names = None
+        if table.column_names:
+            kind = table.column(0).type
+            textual = (
+                arrow.types.is_dictionary(kind) or arrow.types.is_string(kind) or arrow.types.is_large_string(kind)
+            )
+            if is_name(table.column_names[0], textual):
+                names = tuple(labels_of_cells(table.column(0)))
+                table = table.remove_column(0)
+        columns = [column.cast(arrow.float64()).to_numpy() for column in table.columns]
+    numbers = np.column_stack(columns) if columns else np.empty((0, 0))
+    return numbers, names, tuple(table.column_names)
 
 
 def labels_of_cells(column: Any) -> list[str]:

@@ -42,7 +42,7 @@ class PsizTable(LoadedTable):
                 f"RankObservations (with {_MARK}, one row of whole numbers per trial) or as TrialDataset"
             )
         if "rating" in arrays:
-            raise ValueError(f"{path} holds ratings of psiz, which are not comparisons")
+            raise ValueError(f"{path} contains psiz ratings, which are not comparisons")
         n_trials = len(stimuli)
         masked = bool(np.ravel(arrays.get("mask_zero", np.zeros(1)))[0])
         is_object = stimuli > 0 if masked else stimuli >= 0

@@ -6,12 +6,14 @@ from typing import NamedTuple
 
 from closerthan.files.formats.archives import table_in
 from closerthan.files.formats.arrays import ArrayTable, read_npy
+from closerthan.files.formats.jatos import JatosArchive, is_json_text
 from closerthan.files.formats.json_array import JsonArrayTable, is_array
 from closerthan.files.formats.jsonlines import JsonLinesTable
 from closerthan.files.formats.opening import NoAnswerError, check_decompressed_size, is_gzipped
 from closerthan.files.formats.parquet import ParquetTable
 from closerthan.files.formats.psiz import PsizTable
 from closerthan.files.formats.second_process import read_arrays
+from closerthan.files.formats.study import StudyTable
 from closerthan.files.formats.tables import Table
 from closerthan.files.formats.text import ARROW_FROM, TextTable
 
@@ -76,8 +78,12 @@ def open_table(path: Path, is_column: Callable[[str], bool], options: FileOption
         return PsizTable(path, read_arrays(path, "HDF5"))
     if suffix in (".parquet", ".pq"):
         return ParquetTable(path)
+    if suffix == ".sqlite":
+        return StudyTable(path)
+    if suffix == ".jrzip":
+        return JatosArchive(path)
     check_decompressed_size(path)
-    if suffix in (".jsonl", ".ndjson", ".json"):
+    if suffix in (".jsonl", ".ndjson", ".json") or (suffix == ".txt" and is_json_text(path)):
         return JsonArrayTable(path) if is_array(path) else JsonLinesTable(path)
     return TextTable(
         path,

@@ -271,7 +271,7 @@ class TextTable(Table):
         return self._line_numbers
 
     def _last_line(self) -> int:
-        """Return the number of the last line that is not empty, if lines end in a line feed."""
+        """Return the number of the last line that is not empty, in a file whose lines end in a line feed."""
         number, end = 1, b""
         with open_bytes(self.path) as file:
             while chunk := file.read(1 << 23):

@@ -34,7 +34,8 @@ from closerthan.files.meaning.catch_trials import (
 )
 from closerthan.files.meaning.columns import Layout
 from closerthan.files.meaning.conditions import Conditions, SelectedRows, matching_rows, parse_conditions
-from closerthan.files.meaning.exports import Export
+from closerthan.files.meaning.exclusions import excluded_rows, exclusion_column
+from closerthan.files.meaning.exports import TOOL_COLUMNS, Export
 from closerthan.files.meaning.folders import open_folder
 from closerthan.files.meaning.interpretation import Interpretation, Problem
 from closerthan.files.meaning.numbering import BadLabelError, Numbering, number_objects
@@ -87,8 +88,8 @@ def read_answers(path: str | os.PathLike[str] | Any, **options: Unpack[ReadingOp
     ----------
     path
         CSV, TSV, text with spaces between columns, JSON (each also as .gz, or as the only table in a .zip), Parquet,
-        .npy, .npz or MATLAB .mat; a folder of such files, one per person; or a DataFrame of pandas or polars, or an
-        Arrow table, with the same columns.
+        .npy, .npz or MATLAB .mat; a folder of such files, one per person; the folder of a study that
+        ``closerthan collect`` serves; or a DataFrame of pandas or polars, or an Arrow table, with the same columns.
     kind
         The question: "triplet", "quadruplet", "odd-one-out", "most-central", "rank" or "nearest"; None: detect it from
         the columns.
@@ -176,7 +177,7 @@ def _open_export(path: Any, reading: Reading, arrow_from: int) -> Export:
     marking = reading.catch_column
     mentioned = [*(reading.where or {}), *(column for choice in reading.roles.values() for column in _several(choice))]
     mentioned += [marking, marking.partition("=")[0]] if isinstance(marking, str) else []
-    named_columns = {WRITTEN_KIND, *(plain(column) for column in mentioned if isinstance(column, str))}
+    named_columns = {WRITTEN_KIND, *TOOL_COLUMNS, *(plain(column) for column in mentioned if isinstance(column, str))}
 
     def is_column(name: str) -> bool:
         return is_usual_name(name) or plain(name) in named_columns
@@ -361,12 +362,18 @@ def _select_rows(export: Export, reading: Reading) -> _Selection:
     marks = catch_columns(table, answer_columns) if explicit_mark is None else [explicit_mark.position]
     kinds = kind_columns(table, answer_columns)
     name_columns = [] if reading.identifies_objects else export.name_columns
-    others = [column for column in {*conditions, *marks, *kinds, *name_columns} if column not in answer_columns]
+    exclusion = exclusion_column(table)
+    exclusions = [] if exclusion is None or exclusion in conditions else [exclusion]
+    others = [
+        column for column in {*conditions, *marks, *kinds, *exclusions, *name_columns} if column not in answer_columns
+    ]
     table.read(layout.objects, [*layout.labels, *others], layout.columns.get("weight", ()))
     if not table.n_rows:
         raise ValueError(f"{table.path} is empty: it has no answer")
     table = export.named(reading.names) if name_columns else table
     rows = _matching(table, conditions, export.other_screens())
+    for position in exclusions:
+        rows = _without_excluded(rows, position)
     if reading.drops_catch_trials:
         # A user who selects rows by a column that marks catch trials wants to read these rows.
         marks = [mark for mark in marks if mark not in conditions]
@@ -379,7 +386,8 @@ def _select_rows(export: Export, reading: Reading) -> _Selection:
         rows = _without_unmarked_checks(rows, *unmarked)
         interpretation = Interpretation(rows.table, layout, object_names)
     interpretation.notes += rows.notes
-    return _Selection(interpretation, rows.left_out, [*conditions, *name_columns, *rows.marks], rows.checks, kinds)
+    used = [*conditions, *exclusions, *name_columns, *rows.marks]
+    return _Selection(interpretation, rows.left_out, used, rows.checks, kinds)
 
 
 def _matching(table: Table, conditions: Mapping[int, Conditions], other_screens: NDArray[np.bool_] | None) -> _Rows:
@@ -396,6 +404,24 @@ def _matching(table: Table, conditions: Mapping[int, Conditions], other_screens:
             raise ValueError(f"{table.path}: no row is left after dropping {describe_counts(left_out)}")
         table = SelectedRows(table, np.flatnonzero(keep))
     return _Rows(table, left_out)
+
+
+def _without_excluded(rows: _Rows, position: int) -> _Rows:
+    """Leave out the rows that a column marks as excluded."""
+    excluded = excluded_rows(rows.table, position)
+    if excluded is None:
+        return rows
+    title = rows.table.title(position)
+    if excluded.all():
+        raise ValueError(
+            f"{rows.table.path}: every row is marked as excluded in {title}; change the marks, or remove the column"
+        )
+    note = f"rows that are marked in {title} are left out"
+    return rows._replace(
+        table=SelectedRows(rows.table, np.flatnonzero(~excluded)),
+        left_out={**rows.left_out, "marked_as_excluded": int(excluded.sum())},
+        notes=[*rows.notes, note],
+    )
 
 
 def _without_catch_trials(rows: _Rows, layout: Layout, marks: Sequence[int], explicit: CatchColumn | None) -> _Rows:
@@ -607,7 +633,11 @@ def _declared_numbering(interpretation: Interpretation, n_objects: int | None) -
     try:
         declared = number_objects(labels, **info)
         # Unnamed objects that closerthan wrote for MATLAB, counted from 1, remain unnamed.
-        return declared if "names" in info or "numbering" not in info else declared._replace(names=None)
+        if "names" in info or "numbering" not in info:
+            return declared
+        if info["numbering"] == "names":
+            return declared._replace(reason="as always in files of this kind")
+        return declared._replace(names=None)
     except ValueError as error:
         if "numbering" in info:  # closerthan wrote the file, so an inconsistency is an error
             raise

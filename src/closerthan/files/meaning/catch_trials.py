@@ -21,6 +21,8 @@ from closerthan.messages import value_error
 
 __all__ = [
     "KIND_COLUMNS",
+    "NO",
+    "YES",
     "Catch",
     "CatchColumn",
     "CheckCount",
@@ -46,8 +48,8 @@ _CATCH_WORDS = frozenset({
 _FLAGS = frozenset({*_CATCH_WORDS, *(f"is_{word}" for word in _CATCH_WORDS)})
 # Flags that may also mark test answers: used only if people are known and a minority of the rows is marked.
 _VAGUE_FLAGS = frozenset({"validation", "is_validation", "validation_trial", "is_validation_trial"})
-_YES = frozenset({"1", "true", "yes", "t", "y"})
-_NO = frozenset({"", "0", "false", "no", "f", "n", "na", "nan", "null"})
+YES = frozenset({"1", "true", "yes", "t", "y"})
+NO = frozenset({"", "0", "false", "no", "f", "n", "na", "nan", "null"})
 
 FEWEST_CHECKS = 5  # unmarked trials with a known correct answer; fewer of them may be mistakes in the file
 
@@ -68,7 +70,7 @@ class CatchColumn(NamedTuple):
 
 
 def catch_column(table: Table, column: str | int | None) -> CatchColumn | None:
-    """Find the column that a user chose: "is_catch", or "kind=attention" if cells with this word are the marks."""
+    """Find the column that a user chose: "is_catch", or "kind=attention" if this word marks catch trials."""
     if column is None:
         return None
     name, sign, words = column, "", ""
@@ -102,12 +104,12 @@ def catch_trials(
         return _trials_by_column(table, explicit)
     for position in columns:
         name, labels = plain(table.names[position] or ""), table.column(position).labels
-        is_flag = all(cell.strip().lower() in _YES | _NO for cell in labels)
+        is_flag = all(cell.strip().lower() in YES | NO for cell in labels)
         vague = name in _VAGUE_FLAGS
         if vague and not (is_flag and with_people):
             continue
         marked = (
-            [cell.strip().lower() in _YES for cell in labels]
+            [cell.strip().lower() in YES for cell in labels]
             if is_flag and name in _FLAGS | _VAGUE_FLAGS
             else [plain(cell) in _CATCH_WORDS for cell in labels]
         )
@@ -124,8 +126,8 @@ def _trials_by_column(table: Table, column: CatchColumn) -> Catch | None:
         rows = column.marking.mask(table, position)
         marked = np.zeros(len(labels), dtype=bool)
         marked[table.column(position).codes[rows]] = True
-    elif all(cell.strip().lower() in _YES | _NO for cell in labels):
-        marked = np.array([cell.strip().lower() in _YES for cell in labels])
+    elif all(cell.strip().lower() in YES | NO for cell in labels):
+        marked = np.array([cell.strip().lower() in YES for cell in labels])
     else:
         marked = np.array([plain(cell) in _CATCH_WORDS for cell in labels])
         if not marked.any():

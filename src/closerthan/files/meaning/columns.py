@@ -36,6 +36,7 @@ class Form(NamedTuple):
 
 FORMS = (
     Form("nearest", ("anchor", "shown", "chosen")),
+    Form("rank", ("anchor", "shown", "ranking")),
     Form("rank", ("anchor", "ranking"), positions=("anchor", "ranking", "...")),
     Form("triplet", ("anchor", "left", "right", "winner")),
     Form("triplet", ("anchor", "near", "far"), ("label",), positions=("anchor", "near", "far")),
@@ -54,10 +55,10 @@ FORMS = (
 )
 
 # The default meaning of three or four columns without names.
-_USUAL = {3: FORMS[3], 4: FORMS[4]}
+_USUAL = {3: FORMS[4], 4: FORMS[5]}
 
 # Winner and loser say as much as left, right and winner; a column called "other" is too vague for a loser.
-_LEFT_AND_RIGHT, _WON_AND_LOST = FORMS[2], FORMS[3]
+_LEFT_AND_RIGHT, _WON_AND_LOST = FORMS[3], FORMS[4]
 _VAGUE = ("other",)
 
 
@@ -200,7 +201,10 @@ def _is_plausible(form: Form, by_role: Mapping[str, tuple[int, ...]]) -> bool:
     n_items = len(by_role.get("items", ()))
     if n_items and n_items != 3 and not (n_items > 3 and form.kind == "odd-one-out"):
         return False
-    if "ranking" in by_role and len(by_role["ranking"]) < 2:
+    n_ranked, n_shown = len(by_role.get("ranking", ())), len(by_role.get("shown", ()))
+    if n_ranked and n_ranked < 2 and not n_shown:
+        return False
+    if n_ranked and n_shown and n_shown <= n_ranked:  # a ranking of all objects says everything by itself
         return False
     return "shown" not in by_role or len(by_role["shown"]) >= 2
 

@@ -8,6 +8,9 @@ tripletTools   the same, with the names of head and winner in Center and Answer
 NEXT           none: Center, Left, Right and Answer
 jsPsych        one row per screen; stimulus, choices (a list) and response (the number of the button, or a key)
 PsychoPy       one row per screen; answers and times are in columns named after a component, such as resp.keys
+Qualtrics      one row per person, three header rows; columns of loop & merge begin with the number of the repetition
+Gorilla        one row per event; the columns of the researcher's spreadsheet hold the objects
+MLDS           triads (S1, S2, S3) or quadruples (S1, ..., S4) of levels; resp is 1 if the second interval is larger
 =============  ===================================================================================================
 """
 
@@ -24,13 +27,17 @@ from closerthan.files.formats.nested_json import is_object_column
 from closerthan.files.formats.tables import MISSING, Column, Table, TableWrapper
 from closerthan.files.meaning.columns import Layout, find_layout
 from closerthan.files.meaning.reading import ColumnChoice
+from closerthan.files.meaning.survey_tools import gorilla_table, qualtrics_table
 
-__all__ = ["Export", "NamedTable", "Tool", "expand_all_lists", "recognise_tool"]
+__all__ = ["TOOL_COLUMNS", "Export", "NamedTable", "Tool", "expand_all_lists", "recognise_tool"]
 
 Columns = Mapping[str, str | int | Sequence[str | int] | None]
 
 _RESPONSE = re.compile(r"(.+)\.(keys|clicked_name)(_1)?")  # PsychoPy columns; _1 is the first of several responses
 _TIMES = {"keys": "rt", "clicked_name": "time"}
+
+
+MLDS = "MLDS"
 
 
 class Tool(NamedTuple):
@@ -73,9 +80,18 @@ TOOLS = (
     ),
     Tool("NEXT", frozenset({"participant_id", "center", "left", "right", "answer", "alg_label"})),
     Tool("jsPsych", frozenset({"trial_index", "time_elapsed"}), screens=True),
+    Tool(MLDS, frozenset({"s_1", "s_2", "s_3"}), frozenset({"resp", "response"})),
+    Tool("Qualtrics", frozenset({"start_date", "end_date", "response_id"})),
+    Tool("Gorilla", frozenset({"participant_private_id", "response"}), frozenset({"event_index", "trial_number"})),
     Tool("PsychoPy", frozenset({"exp_name"}), frozenset({"psychopy_version", "frame_rate"}), screens=True),
 )
 """The supported tools."""
+
+
+_REARRANGED = {"Qualtrics": qualtrics_table, "Gorilla": gorilla_table}
+
+TOOL_COLUMNS = frozenset().union(*(tool.marks for tool in TOOLS if tool.name in _REARRANGED))
+"""Columns by which the header of an export is recognised, although none of them holds objects or answers."""
 
 
 def recognise_tool(names: Sequence[str | None]) -> Tool | None:
@@ -105,8 +121,15 @@ class Export:
         self.table = table
         if self.tool is not None:
             table.format = f"{table.format}, an export of {self.tool.name}"
-            if self.tool.screens:
+            if self.tool.name in _REARRANGED:
+                self.table = _REARRANGED[self.tool.name](table)
+            elif self.tool.screens:
                 self.table = expand_all_lists(table)
+            elif self.tool.name == MLDS:
+                # A response of 0 reverses the row; in other files, 0 is a tie.
+                answers = [place for place, name in enumerate(table.names) if name and plain(name) in self.tool.any_of]
+                self.table = NamedTable(table, answers, {"0": "-1"})
+                self.table.object_info = {"numbering": "names", **table.object_info}  # levels such as 0.25 are names
         self.layout = self._find_layout(kind, columns)
 
     def _find_layout(self, kind: str | None, columns: Columns | None) -> Layout:
@@ -124,7 +147,11 @@ class Export:
 
     def _tool_columns(self, kind: str | None) -> Columns:
         """Return the roles of columns that have names specific to the tool."""
-        if self.tool is None or not self.tool.screens:
+        if self.tool is None:
+            return {}
+        if self.tool.name == MLDS:
+            return _mlds_columns(self.table)
+        if not self.tool.screens:
             return {}
         return _jspsych_columns(self.table, kind) if self.tool.name == "jsPsych" else _psychopy_columns(self.table)
 
@@ -228,6 +255,17 @@ def _jspsych_columns(table: Table, kind: str | None) -> dict[str, ColumnChoice]:
     if len(choices) == 2:
         return {**anchor, "left": choices[0], "right": choices[1], "winner": answer}
     return {**anchor, "shown": choices, "chosen": answer}
+
+
+def _mlds_columns(table: Table) -> dict[str, ColumnChoice]:
+    """Return the columns of R's MLDS by role: in a triad, the intervals share the middle level."""
+    places = {plain(name): name for name in table.names if name}
+    answer = places.get("resp", places.get("response"))
+    if "s_4" in places:
+        intervals = {"near_1": "s_1", "near_2": "s_2", "far_1": "s_3", "far_2": "s_4"}
+    else:
+        intervals = {"anchor": "s_2", "near": "s_1", "far": "s_3"}
+    return {**{role: places[name] for role, name in intervals.items()}, "label": answer}
 
 
 def _psychopy_columns(table: Table) -> dict[str, ColumnChoice]:

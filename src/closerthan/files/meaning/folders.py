@@ -16,6 +16,7 @@ from closerthan.files.formats.archives import ABOUT, OTHERS, TEXTS
 from closerthan.files.formats.lists import expand_lists
 from closerthan.files.formats.opening import NoAnswerError
 from closerthan.files.formats.readers import FileOptions, open_table, suffix_of
+from closerthan.files.formats.study import DATABASE, StudyTable, is_study
 from closerthan.files.formats.tables import MISSING, Column, ObjectInfo, Table, abbreviated
 from closerthan.files.meaning.exports import expand_all_lists, recognise_tool
 
@@ -34,6 +35,10 @@ def files_in(folder: Path) -> list[Path]:
     """Return the files of answers in a folder, sorted by name; they must have the same format."""
     if (folder / "result.npz").exists() or any((folder / f"map.{kind}").exists() for kind in ("csv", "parquet", "npz")):
         raise ValueError(f"{folder} is the folder of a fit; a file or a folder of answers is expected")
+    if (folder / "study.toml").exists():
+        raise ValueError(
+            f"{folder} is a study without answers; let people answer with: closerthan collect serve {folder}"
+        )
     files = sorted(
         file
         for file in folder.iterdir()
@@ -63,7 +68,12 @@ def files_in(folder: Path) -> list[Path]:
 
 
 def open_folder(folder: Path, is_column: Callable[[str], bool], options: FileOptions) -> Table:
-    """Open the files in a folder as one table; see :func:`~closerthan.files.formats.readers.open_table`."""
+    """Open the files in a folder as one table; see :func:`~closerthan.files.formats.readers.open_table`.
+
+    The folder of a study that ``closerthan collect`` serves holds one database.
+    """
+    if is_study(folder):
+        return StudyTable(folder / DATABASE)
     files = files_in(folder)
     empty: list[str] = []
     tables: dict[str, Table] = {}

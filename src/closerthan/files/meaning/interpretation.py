@@ -8,7 +8,8 @@ quadruplet    the near pair is closer than the far pair           d(near_1, near
 odd-one-out   of a, b and o, o is the odd one                     d(a, b) < d(a, o) and d(b, a) < d(b, o); the same for
                                                                   all pairs a, b of more objects
 most-central  of a, b and c, c is the most central                d(a, c) < d(a, b) and d(b, c) < d(b, a)
-rank          r1, ..., rn are ordered from nearest to farthest    d(anchor, ra) < d(anchor, rb) for all a < b
+rank          r1, ..., rn are ordered from nearest to farthest    d(anchor, ra) < d(anchor, rb) for all a < b, and
+              (of more objects, if these are listed)              d(anchor, ra) < d(anchor, other) for the others shown
 nearest       of these n objects, these k are nearest to anchor   d(anchor, chosen) < d(anchor, not chosen): k(n - k)
 ============  ==================================================  ==============================================
 """
@@ -24,6 +25,7 @@ from numpy.typing import NDArray
 from closerthan.comparisons import reversed_rows
 from closerthan.files.formats.tables import MISSING, Column, Table
 from closerthan.files.meaning.columns import Layout
+from closerthan.messages import Message
 
 EMPTY = -1  # code of an empty cell
 MOST = 2**31 - 1  # maximum number of comparisons derived from one file
@@ -133,7 +135,11 @@ class Interpretation:
             self._rows, self._sign = pairs, self._signs()
         elif form.kind == "rank":
             self._anchor, self._items = self._of("anchor")[:, 0], self._of("ranking")
-            self._require_lists(self._items, "ranking", at_least=2, anchor=self._anchor)
+            self._n_ranked = self._items.shape[1]
+            is_partial = "shown" in form.roles
+            self._require_lists(self._items, "ranking", at_least=1 if is_partial else 2, anchor=self._anchor)
+            if is_partial:
+                self._items = np.column_stack([self._items, self._unranked()])
             self._require_distinct(np.column_stack([self._anchor, self._items]))
         elif form.kind == "nearest":
             self._anchor, self._items = self._of("anchor")[:, 0], self._of("shown")
@@ -158,6 +164,18 @@ class Interpretation:
                 self._add(
                     self._picked == 0, "self_pairs", lambda _: "the selected item is the first one, which is the anchor"
                 )
+
+    def _unranked(self) -> Codes:
+        """Return the objects that are shown and not ranked; other cells are empty."""
+        shown, ranked = self._of("shown"), self._items
+        self._require_lists(shown, "shown", at_least=2, anchor=self._anchor)
+        is_ranked = (shown[:, :, np.newaxis] == ranked[:, np.newaxis]).any(axis=2)
+        is_shown = (shown[:, :, np.newaxis] == ranked[:, np.newaxis]).any(axis=1) | (ranked == EMPTY)
+        if not is_shown.all():
+            row = int(np.argmin(is_shown.all(axis=1)))
+            name = self.labels[ranked[row, int(np.argmin(is_shown[row]))]]
+            raise self.table.error(row, f"{name!r} is ranked, but it is not among the objects shown")
+        return np.where(is_ranked, EMPTY, shown).astype(np.int32)
 
     def _add(self, rows: Mask, option: str, message: Callable[[int], str]) -> None:
         if rows.any():
@@ -257,9 +275,14 @@ class Interpretation:
 
     def _invalid_choice(self, row: int, role: str, which: int) -> ValueError:
         options = ", ".join(repr(self.labels[item]) for item in self._items[row] if item != EMPTY)
-        column = self.table.column(self.layout.columns[role][which])
+        place = self.layout.columns[role][which]
+        column = self.table.column(place)
         answer = column.labels[column.codes[row]]
-        return self.table.error(row, f"the answer in {self._title(role, which)} is {answer!r}; expected {options}")
+        problem = f"the answer in {self._title(role, which)} is {answer!r}; expected {options}"
+        if self.table.names[place] is None and len(self.layout.columns) == 2:
+            way_out = "if that column is not the answer but the person, pass {columns}"
+            problem = Message(problem, way_out, columns={"participant": place})
+        return self.table.error(row, problem)
 
     def _places(self, column: Column, ignored: Mask) -> tuple[NDArray[np.intp] | None, str]:
         """Interpret the labels of a choice as column names or positions, and describe which; None if neither fits."""
@@ -361,9 +384,12 @@ class Interpretation:
         """Return d(anchor, near) < d(anchor, far) for all pairs of a higher- and a lower-ranked (or unchosen) item."""
         items, anchor = self._items[selected], self._anchor[selected]
         present = items != EMPTY
-        chosen = present if ranked else self._chosen[selected] & present
+        chosen = self._chosen[selected] & present if not ranked else present.copy()
+        if ranked:
+            chosen[:, self._n_ranked :] = False
         n_near, n_items = chosen.sum(axis=1), present.sum(axis=1)
-        self._check_total(int((n_items * (n_items - 1) // 2 if ranked else n_near * (n_items - n_near)).sum()))
+        n_pairs = n_near * (n_items - n_near) + (n_near * (n_near - 1) // 2 if ranked else 0)
+        self._check_total(int(n_pairs.sum()))
         parts, places = [], []
         for near in range(items.shape[1]):
             after = slice(near + 1, None) if ranked else slice(None)
@@ -401,6 +427,7 @@ RULES: Mapping[str, str] = {
     "quadruplet": "the near pair is closer than the far pair: d(near_1, near_2) < d(far_1, far_2)",
     "odd-one-out": "of a, b and o, o is the odd one: d(a, b) < d(a, o) and d(b, a) < d(b, o)",
     "most-central": "of a, b and c, c is the most central: d(a, c) < d(a, b) and d(b, c) < d(b, a)",
-    "rank": "r1, ..., rn are ordered from nearest to farthest from anchor: d(anchor, ra) < d(anchor, rb) for all a < b",
+    "rank": "r1, ..., rn are ordered from nearest to farthest from anchor: d(anchor, ra) < d(anchor, rb) for all a < b"
+    " (and for all b that are shown but not ranked)",
     "nearest": "these k of n are nearest to anchor: d(anchor, chosen) < d(anchor, not chosen), k(n - k) of them",
 }

@@ -22,6 +22,7 @@ from closerthan.files.formats.readers import suffix_of
 from closerthan.files.formats.tables import MISSING, ObjectInfo
 from closerthan.files.meaning.catch_trials import catch_columns
 from closerthan.files.meaning.columns import EXTRAS, Layout, find_layout
+from closerthan.files.meaning.exclusions import exclusion_column
 from closerthan.files.meaning.numbering import Numbering, number_objects
 from closerthan.files.meaning.reading import Reading
 from closerthan.files.meaning.summary import Summary
@@ -174,16 +175,17 @@ class _Plan(NamedTuple):
 
     roles: tuple[str, ...]  # roles of the objects, if the answers are stored as triplets or quadruplets
     used: Mapping[str, str]  # columns by role: objects, weights, people, answers and blocks
-    interpreter: BatchInterpreter | None  # for other kinds of answers
+    interpreter: BatchInterpreter | None  # None if the answers are stored as triplets or quadruplets
     codes: dict[str, int] | None  # codes of object names; None if objects are numbers
     empty: frozenset[str] = MISSING  # texts that stand for an empty cell
 
     @classmethod
     def of(cls, table: ParquetTable, layout: Layout, schema: Any, names: Sequence[str]) -> "_Plan | None":
-        """Plan to read in batches, or return None; a label among ``names`` never means an empty cell."""
+        """Return a plan for reading in batches, or None if that is impossible; ``names`` are never empty cells."""
         types = extra("pyarrow.types", "reading a Parquet file")
         extras = [role for role in layout.columns if role in EXTRAS]
-        if not {*extras} <= _SUPPORTED or catch_columns(table, [*layout.objects, *layout.labels]):
+        marks = catch_columns(table, [*layout.objects, *layout.labels])
+        if not {*extras} <= _SUPPORTED or marks or exclusion_column(table) is not None:
             return None
         roles, interpreter = tuple(role for role in layout.columns if role not in EXTRAS), None
         if roles not in _ROLES:

@@ -1,0 +1,154 @@
+"""Read features of objects, or a matrix of similarities or dissimilarities between them."""
+
+import csv
+import dataclasses
+import os
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from closerthan.checks import checked, distinct
+from closerthan.comparisons import text_of
+from closerthan.files.formats.opening import name_file_in_errors
+from closerthan.files.formats.parquet import read_numbers
+from closerthan.files.formats.readers import suffix_of
+from closerthan.files.formats.tables import as_number, excerpt, is_number
+
+__all__ = ["Features", "read_features"]
+
+_SUFFIXES = (".csv", ".tsv", ".txt", ".npy", ".npz", ".parquet")
+_ARRAYS = ("features", "embedding", "embeddings", "activations", "similarities", "dissimilarities", "distances")
+_NAME_TITLES = ("", "name", "names", "object", "label", "id")
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Features:
+    """A table of numbers with one row per object; gaps are NaN.
+
+    Attributes
+    ----------
+    table
+        (n_objects, n_columns).
+    names
+        Names of the objects, or None.
+    titles
+        Titles of the columns, or None.
+    """
+
+    table: NDArray[np.float64]
+    names: tuple[str, ...] | None
+    titles: tuple[str, ...] | None = None
+
+    @property
+    def is_matrix(self) -> bool:
+        """True if rows and columns are the same objects, so this is a matrix of (dis)similarities."""
+        return self.names is not None and self.names == self.titles
+
+
+@checked
+@name_file_in_errors
+def read_features(path: str | os.PathLike[str]) -> Features:
+    """Read a table of numbers with one row per object: features, or a matrix of (dis)similarities.
+
+    .csv, .tsv and .txt have a header line or not; the first column holds names if it is called name, object, label or
+    id, or if its cells are not numbers. Empty cells and NA are gaps. .npy holds one array; a .npz file may hold names
+    beside it. In Parquet files, the first column holds names if it is text.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     _ = (Path(folder) / "m.csv").write_text(",ant,bee\\nant,0,2.5\\nbee,,0\\n")
+    ...     read_features(Path(folder) / "m.csv").table.tolist()
+    [[0.0, 2.5], [nan, 0.0]]
+    """
+    path = Path(path)
+    if path.is_dir():
+        raise ValueError(f"{path} is a folder; a file is expected")
+    if not path.exists():
+        raise FileNotFoundError(f"there is no file {path}")
+    suffix = suffix_of(path)
+    if suffix not in _SUFFIXES:
+        raise ValueError(f"{path}: features can be read from {', '.join(_SUFFIXES)}")
+    if suffix in (".npy", ".npz"):
+        features = _read_arrays(path)
+    elif suffix == ".parquet":
+        features = Features(*read_numbers(path, _is_name, "features"))
+    else:
+        features = _read_text(path)
+    table, names = features.table, features.names
+    if table.ndim != 2 or not table.size:
+        raise ValueError(f"{path} has a table of shape {table.shape}; expected one row of numbers per object")
+    if names is not None:
+        if len(names) != len(table):
+            raise ValueError(f"{path} has {len(table)} rows, but {len(names)} names; they must agree")
+        distinct(names, str(path))
+    return features
+
+
+def _read_arrays(path: Path) -> Features:
+    from closerthan.files.formats.arrays import read_npy
+
+    arrays = dict(read_npy(path))
+    names = arrays.pop("names", None)
+    candidates = [name for name, array in arrays.items() if array.ndim == 2 and array.dtype.kind in "iuf"]
+    usual = [name for name in _ARRAYS if name in candidates]
+    if not usual and len(candidates) != 1:
+        content = ", ".join(f"{name} {array.shape}" for name, array in arrays.items()) or "nothing"
+        raise ValueError(f"{path} has no single table of numbers, but {content}; call it features")
+    table = np.asarray(arrays[usual[0] if usual else candidates[0]], dtype=np.float64)
+    return Features(table, None if names is None else tuple(text_of(name) for name in np.ravel(names).tolist()))
+
+
+def _read_text(path: Path) -> Features:
+    try:
+        with open(path, encoding="utf-8-sig", newline="") as file:
+            text = file.read()
+        first = text.partition("\n")[0]
+        delimiter = max(",\t; ", key=first.count)
+        lines = [
+            (number, [cell.strip() for cell in cells])
+            for number, cells in enumerate(csv.reader(text.splitlines(), delimiter=delimiter, strict=True), 1)
+            if any(cell.strip() for cell in cells)
+        ]
+    except (UnicodeError, csv.Error) as error:
+        raise ValueError(f"{path} cannot be read as a table of numbers: {error}") from None
+    if delimiter == " ":
+        lines = [(number, [cell for cell in cells if cell]) for number, cells in lines]
+    if not lines:
+        raise ValueError(f"{path} is empty")
+    header = lines[0][1] if _is_header(lines[0][1]) else None
+    body = lines if header is None else lines[1:]
+    if not body:
+        raise ValueError(f"{path} has a header line, but no objects")
+    width = len(body[0][1])
+    if header is not None and len(header) == width - 1:  # R leaves the title of the names out
+        header = ["", *header]
+    is_named = (header is not None and _is_name(header[0], False)) or not all(_is_cell(cells[0]) for _, cells in body)
+    table = np.empty((len(body), width - is_named))
+    for row, (number, cells) in enumerate(body):
+        try:
+            if len(cells) != width or (header is not None and len(header) != width):
+                raise ValueError
+            table[row] = [as_number(cell) for cell in cells[is_named:]]
+        except ValueError:
+            expected = f"{'a name and ' if is_named else ''}{width - is_named} numbers"
+            raise ValueError(f"{path}, line {number} ({excerpt(delimiter.join(cells))}): expected {expected}") from None
+    names = tuple(cells[0] for _, cells in body) if is_named else None
+    return Features(table, names, None if header is None else tuple(header[is_named:]))
+
+
+def _is_header(cells: list[str]) -> bool:
+    """Return whether a line holds titles: words, or the numbers 0, 1, ... that pandas writes after a title of names."""
+    if _is_name(cells[0], False) and cells[1:] == [str(number) for number in range(len(cells) - 1)]:
+        return True
+    return not all(_is_cell(cell) for cell in cells[1:]) or not (len(cells) > 1 or _is_cell(cells[0]))
+
+
+def _is_name(title: str, textual: bool) -> bool:
+    return textual or title.strip().lower() in _NAME_TITLES
+
+
+def _is_cell(cell: str) -> bool:
+    return cell == "" or is_number(cell) or cell in ("NA", "N/A", "NULL", "null")

@@ -1,0 +1,72 @@
+"""Results of JATOS: text files with JSON, and archives of such files (.jrzip)."""
+
+import json
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from closerthan.files.formats import sizes
+from closerthan.files.formats.json_array import JsonArrayTable
+from closerthan.files.formats.nested_json import records_in
+from closerthan.files.formats.opening import DECOMPRESSION_ERRORS, NoAnswerError, decompression_error, open_bytes
+
+__all__ = ["JatosArchive", "is_json_text"]
+
+
+def is_json_text(path: Path) -> bool:
+    """Return whether the first line of a text file is a JSON record, or a list of records, as in results of JATOS.
+
+    A damaged compressed file is not: whoever reads it as text reports the damage.
+    """
+    try:
+        with open_bytes(path) as file:
+            line = file.readline(sizes.LONGEST_LINE).strip()
+    except DECOMPRESSION_ERRORS:
+        return False
+    if line[:1] not in (b"[", b"{"):
+        return False
+    try:
+        content = json.loads(line)
+    except (ValueError, RecursionError):
+        return False
+    return isinstance(content, dict) or (bool(content) and all(isinstance(record, dict) for record in content))
+
+
+class JatosArchive(JsonArrayTable):
+    """An archive of results, with a file for each component of each person's study result."""
+
+    def _contents(self) -> Iterator[tuple[int, Any]]:
+        people: dict[str, list[Any]] = {}
+        try:
+            with zipfile.ZipFile(self.path) as archive:
+                for member in archive.infolist():
+                    path = PurePosixPath(member.filename)
+                    if path.name != "data.txt" or not path.parts[0].startswith("study_result"):
+                        continue
+                    if member.file_size > sizes.TEXT:
+                        raise ValueError(f"{self.path}: {path} is larger than is plausible for the answers of a person")
+                    people.setdefault(path.parts[0], []).extend(self._records_of(path, archive.read(member)))
+        except DECOMPRESSION_ERRORS as error:
+            raise decompression_error(self.path, error) from None
+        people = {name: records for name, records in people.items() if records}
+        if not people:
+            raise NoAnswerError(f"{self.path} is empty: no study_result in it has a data.txt with answers")
+        are_records = all(isinstance(record, dict) for records in people.values() for record in records)
+        records = records_in(people) if are_records else None
+        if records is None:
+            raise ValueError(f"{self.path}: the results are not lists of records, as jsPsych writes them")
+        self._records = records
+        yield from enumerate(records.rows, 1)
+
+    def _records_of(self, path: PurePosixPath, content: bytes) -> list[Any]:
+        """Return the records in the result of a component, which may have submitted several lists."""
+        records: list[Any] = []
+        for line in content.splitlines():
+            if line.strip():
+                try:
+                    value = json.loads(line)
+                except (ValueError, RecursionError) as error:
+                    raise ValueError(f"{self.path}: {path} is not JSON: {error}") from None
+                records += value if isinstance(value, list) else [value]
+        return records

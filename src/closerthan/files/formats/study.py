@@ -1,0 +1,206 @@
+"""The answers of a study of ``closerthan collect``, as its database holds them and as an export writes them.
+
+The export of a study and ``closerthan fit STUDY`` read the same rows, so both give the same map.
+"""
+
+import contextlib
+import hmac
+import sqlite3
+from collections.abc import Callable, Iterator, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from closerthan.comparisons.screen import Screen
+from closerthan.files.formats.opening import NoAnswerError
+from closerthan.files.formats.tables import Column, LoadedTable
+
+__all__ = [
+    "ANSWERED",
+    "APPLICATION",
+    "DATABASE",
+    "KEY",
+    "StudyTable",
+    "answer_header",
+    "answer_rows",
+    "is_study",
+    "objects_of",
+    "picks_of",
+    "pseudonym",
+]
+
+DATABASE = "answers.sqlite"
+"""The file with the answers in the folder of a study."""
+
+KEY = "pseudonym-key.txt"
+"""The file with the key of the pseudonyms in the folder of a study."""
+
+APPLICATION = 0x436C5468
+"""The number that marks a file as a database of closerthan: "ClTh"."""
+
+_OLDEST = 4  # the version of the database that has all columns used here
+_SIDES = ("left", "right")
+_RESPONSE = ("rt_ms", "kind", "place")
+_SELECTION = ("repeats_place", "score", "map", "probability")  # how the question was selected
+
+ANSWERED = "questions.*, said, choice, answers.more AS later_choices, rt_ms, at"
+"""The columns of questions and their answers, for :func:`objects_of` and :func:`picks_of`."""
+
+Query = Callable[[str], Iterator[sqlite3.Row]]
+"""A function that runs a query and returns its rows."""
+
+
+def is_study(folder: Path) -> bool:
+    """Return whether a folder is that of a study which has been served."""
+    return (folder / DATABASE).is_file()
+
+
+def pseudonym(key: bytes, participant: int, person: str | None) -> str:
+    """Return the anonymous name of a participant in tables, which is the same for the same person.
+
+    Examples
+    --------
+    >>> pseudonym(b"key", 1, None), pseudonym(b"key", 2, "ann") == pseudonym(b"key", 3, "ann")
+    ('41c1fcebbf76', True)
+    """
+    identity = f"participant {participant}" if person is None else f"person {person}"
+    return hmac.new(key, identity.encode(), "sha256").hexdigest()[:12]
+
+
+def objects_of(row: Any) -> tuple[int, ...]:
+    """Return the objects of a stored question, in the order of presentation: the anchor first, if there is one."""
+    return (row["first"], row["second"], row["third"], *_numbers(row["more"]))
+
+
+def picks_of(row: Any) -> tuple[int, ...]:
+    """Return the positions of the options that were picked, in the order in which they were picked."""
+    return () if row["choice"] is None else (row["choice"], *_numbers(row["later_choices"]))
+
+
+def _numbers(text: str) -> tuple[int, ...]:
+    return tuple(map(int, text.split(":"))) if text else ()
+
+
+def answer_header(screen: Screen, *, everything: bool = False) -> list[str]:
+    """Return the names of the columns of :func:`answer_rows`, by which the kind of question is recognised.
+
+    Examples
+    --------
+    >>> answer_header(Screen.of("rank", 3, 2))[1:6]
+    ['anchor', 'shown_1', 'shown_2', 'shown_3', 'rank_1']
+    """
+    extra = ["said"] if everything else []
+    if screen.kind == "closer":
+        question, extra = ["anchor", "near", "far", "near_side"], ["left", "right", *extra] if everything else []
+    elif screen.kind == "odd":
+        question = [*screen.columns, "odd"]
+    else:
+        question = [*screen.columns]
+        question += [f"{screen.kind}_{place + 1}" for place in range(screen.n_picks)]
+    return ["participant", *question, *_RESPONSE, *extra, *_SELECTION, "time", "excluded", "condition"]
+
+
+def answer_rows(
+    query: Query, screen: Screen, name_of: Callable[[int, str | None], str], *, everything: bool = False
+) -> Iterator[list[Any]]:
+    """Yield one row of cells per answer, ordered by participant and place. Pilots are left out.
+
+    Parameters
+    ----------
+    query
+        Runs a query on the database.
+    screen
+        The kind of the study's questions.
+    name_of
+        Returns the name of a participant, given the number and the recruiter's id.
+    everything
+        Whether to include practice questions, skipped questions and ties, which no map uses.
+    """
+    names = {row["number"]: row["name"] for row in query("SELECT number, name FROM objects")}
+    rows = query(
+        f"""SELECT {ANSWERED}, value AS person, condition,
+        (SELECT place FROM questions AS earlier WHERE earlier.id = questions.repeats) AS repeats_place,
+        questions.participant IN (SELECT participant FROM exclusions) AS excluded
+        FROM questions JOIN answers ON question = id
+        JOIN participants ON number = questions.participant AND NOT pilot
+        LEFT JOIN identities ON identities.participant = questions.participant AND role = 'person'
+        ORDER BY questions.participant, place"""
+    )
+    for row in rows:
+        if not everything and (row["said"] != "choice" or row["kind"] == "practice"):
+            continue
+        objects = [names[number] for number in objects_of(row)]
+        extra = [*objects[1:], row["said"]] if screen.kind == "closer" else [row["said"]]
+        time = datetime.fromtimestamp(row["at"], UTC).isoformat(timespec="milliseconds")
+        cells = [name_of(row["participant"], row["person"]), *_answer_cells(screen, objects, picks_of(row))]
+        cells += [*(row[column] for column in _RESPONSE), *(extra if everything else ())]
+        yield [
+            *cells,
+            *(row[column] for column in _SELECTION),
+            time,
+            "yes" if row["excluded"] else "no",
+            row["condition"],
+        ]
+
+
+def _answer_cells(screen: Screen, objects: Sequence[str], picks: Sequence[int]) -> list[str]:
+    """Return the cells of the objects and of the answer; the latter are empty without a choice."""
+    if screen.kind == "closer":
+        if not picks:
+            return [objects[0], "", "", ""]
+        return [objects[0], objects[1 + picks[0]], objects[2 - picks[0]], _SIDES[picks[0]]]
+    picked = [objects[screen.has_anchor + pick] for pick in picks]
+    return [*objects, *picked, *[""] * (screen.n_picks - len(picked))]
+
+
+class StudyTable(LoadedTable):
+    """The answers of a study, read from its database, which may be in use and is never changed."""
+
+    def __init__(self, path: Path) -> None:
+        key = path.with_name(KEY)
+        secret = key.read_bytes().strip() if key.is_file() else b""
+
+        def name_of(participant: int, person: str | None) -> str:
+            return pseudonym(secret, participant, person) if secret else str(participant)
+
+        with contextlib.closing(_opened(path)) as connection:
+            connection.row_factory = sqlite3.Row
+            _check(connection, path)
+            about = connection.execute("SELECT value FROM about WHERE name = 'kind'").fetchone()
+            screen = Screen.named("closer" if about is None else about[0])
+            rows = list(answer_rows(connection.execute, screen, name_of))
+        if not rows:
+            raise NoAnswerError(f"{path} holds no answer that counts yet")
+        cells = zip(*rows, strict=True)
+        columns = [Column.of_cells(["" if cell is None else str(cell) for cell in column]) for column in cells]
+        super().__init__(path, "study of closerthan collect", list(zip(answer_header(screen), columns, strict=True)))
+        if not secret:
+            self.notes.append(f"participants have numbers as names, because there is no {KEY} beside the database")
+
+
+def _opened(path: Path) -> sqlite3.Connection:
+    address = f"{path.resolve().as_uri()}?mode=ro"
+    # In a folder that cannot be written to, SQLite opens the file only if no other process can be using it.
+    for immutable in ("", "&immutable=1"):
+        connection = sqlite3.connect(address + immutable, uri=True, isolation_level=None, timeout=10)
+        try:
+            connection.execute("PRAGMA application_id").fetchone()
+            return connection
+        except sqlite3.DatabaseError as error:
+            connection.close()
+            is_used = path.with_name(f"{path.name}-wal").exists()
+            if immutable or is_used or not isinstance(error, sqlite3.OperationalError):
+                raise ValueError(f"{path} is not the database of a study ({error})") from None
+    raise AssertionError
+
+
+def _check(connection: sqlite3.Connection, path: Path) -> None:
+    (application,) = connection.execute("PRAGMA application_id").fetchone()
+    (version,) = connection.execute("PRAGMA user_version").fetchone()
+    if application != APPLICATION:
+        raise ValueError(f"{path} is not the database of a study; expected one that closerthan collect made")
+    if version < _OLDEST:
+        raise ValueError(
+            f"{path} was written by an older version of closerthan; update it with: "
+            f"closerthan collect status {path.parent}"
+        )

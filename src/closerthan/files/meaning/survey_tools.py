@@ -1,0 +1,141 @@
+"""Exports that must be rearranged before their columns can be understood: those of Qualtrics and Gorilla.
+
+Qualtrics writes one row per person, below three header rows: the names of the columns, the texts of the questions, and
+an id of each column as JSON. Loop & merge repeats questions; the columns of the first repetition begin with ``1_``.
+
+Gorilla writes one row per event. The columns of the researcher's spreadsheet, such as the objects of a trial, are
+repeated in all events of the trial, of which one has the response.
+"""
+
+import re
+from collections.abc import Sequence
+
+import numpy as np
+
+from closerthan.comparisons.column_names import fits, is_usual_name, plain
+from closerthan.files.formats.tables import MISSING, Column, LoadedTable, Table, TableWrapper
+from closerthan.files.meaning.conditions import SelectedRows
+
+__all__ = ["gorilla_table", "qualtrics_table"]
+
+_LOOP = re.compile(r"(\d+)_(.+)")
+_PREVIEW = frozenset({"survey preview", "survey test", "preview"})
+_RESPONSE_TIME = "response_time_s"
+_SIDES = frozenset({"left", "right"})
+
+
+def qualtrics_table(table: Table) -> Table:
+    """Return an export of Qualtrics with one row per person and repetition."""
+    loops: dict[int, dict[str, int]] = {}
+    for place, name in enumerate(table.names):
+        match = _LOOP.fullmatch(name or "")
+        if match:
+            title = _RESPONSE_TIME if plain(match[2]).endswith("page_submit") else match[2]
+            if title == _RESPONSE_TIME or is_usual_name(title):
+                loops.setdefault(int(match[1]), {})[title] = place
+    rows = _rows_of_people(table)
+    if not loops and len(rows) == table.n_rows:  # somebody has removed the headers and rearranged the table
+        return table
+    if not any(fits("anchor", title) or fits("odd", title) for loop in loops.values() for title in loop):
+        raise ValueError(
+            f"{table.path}: the export of Qualtrics does not say which objects each question showed; repeat the "
+            "question by loop & merge, store the objects of each repetition in columns such as 1_anchor, 1_left and "
+            "1_right (embedded data), and call the question answer, so that its columns are 1_answer, 2_answer, ..."
+        )
+    people = next(place for place, name in enumerate(table.names) if name and plain(name) == "response_id")
+    cells = _cells(table, sorted({people, *(place for loop in loops.values() for place in loop.values())}))
+    titles = list(dict.fromkeys(title for loop in loops.values() for title in loop))
+    columns: dict[str, list[str]] = {"participant": [], **{title: [] for title in titles}}
+    for row in rows:
+        for loop in (loops[number] for number in sorted(loops)):
+            values = {title: cells[loop[title]][row].strip() if title in loop else "" for title in titles}
+            if any(value not in MISSING for title, value in values.items() if title != _RESPONSE_TIME):
+                columns["participant"].append(cells[people][row])
+                for title, value in values.items():
+                    columns[title].append(value)
+    arranged = LoadedTable(
+        table.path, table.format, [(name, Column.of_cells(column)) for name, column in columns.items()]
+    )
+    arranged.notes = [*table.notes, f"each person's {len(loops):,} repetitions are read as rows"]
+    return arranged
+
+
+def _rows_of_people(table: Table) -> list[int]:
+    """Return the rows below the headers, without previews of the survey."""
+    places = [
+        place
+        for place, name in enumerate(table.names)
+        if name and plain(name) in ("response_id", "status", "distribution_channel")
+    ]
+    cells = _cells(table, places)
+    rows = []
+    for row in range(table.n_rows):
+        values = [cells[place][row] for place in places]
+        is_header = any(value.startswith('{"ImportId"') for value in values) or "Response ID" in values
+        if not is_header and not any(value.strip().lower() in _PREVIEW for value in values):
+            rows.append(row)
+    return rows
+
+
+def gorilla_table(table: Table) -> Table:
+    """Return the events of an export of Gorilla whose response is one of the objects of their trial."""
+    names = [_gorilla_name(name) for name in table.names]
+    renamed = _Renamed(table, names)
+    options = [
+        place
+        for place, name in enumerate(names)
+        if name and (fits("left", name) or fits("right", name) or re.fullmatch(r"(item|option|shown)_\d+", plain(name)))
+    ]
+    responses = [place for place, name in enumerate(names) if name and plain(name) == "response"]
+    if not options and any(name and (fits("near", name) or fits("odd", name)) for name in names):
+        return renamed  # somebody has rearranged the table
+    if not options or len(responses) != 1:
+        raise ValueError(
+            f"{table.path}: the export of Gorilla needs the column Response, and columns of the spreadsheet with the "
+            "objects of a trial, called anchor, left and right, or item_1, item_2 and item_3; rename the columns of "
+            "your spreadsheet in the file, or pass another file"
+        )
+    cells = _cells(table, [*options, *responses])
+    shown = [{cells[place][row].strip() for place in options} - MISSING for row in range(table.n_rows)]
+    response = [cell.strip() for cell in cells[responses[0]]]
+    is_answer = [
+        bool(objects) and (said in objects or said.lower() in _SIDES)
+        for objects, said in zip(shown, response, strict=True)
+    ]
+    if not any(is_answer):
+        raise ValueError(
+            f"{table.path}: in no row is the Response one of the objects in "
+            f"{', '.join(table.title(place) for place in options)}; write the objects in the spreadsheet as they are "
+            "called in the responses"
+        )
+    n_others = len(is_answer) - sum(is_answer)
+    renamed.notes.append(f"{n_others:,} other events, such as fixations and screens without a question, are left out")
+    return SelectedRows(renamed, np.flatnonzero(is_answer))
+
+
+class _Renamed(TableWrapper):
+    """A table with other names of its columns."""
+
+    def column(self, position: int) -> Column:
+        """Return a column of labels."""
+        return self._table.column(position)
+
+
+def _gorilla_name(name: str | None) -> str:
+    """Return the name of a column, without the mark of the spreadsheet's columns.
+
+    Examples
+    --------
+    >>> _gorilla_name("Participant Private ID"), _gorilla_name("Spreadsheet: left"), _gorilla_name("Spreadsheet Row")
+    ('participant', 'left', 'Spreadsheet Row')
+    """
+    if name is None or plain(name) == "participant_private_id":
+        return "participant" if name else ""
+    return re.sub(r"^spreadsheet\s*:\s*", "", name, flags=re.IGNORECASE)
+
+
+def _cells(table: Table, places: Sequence[int]) -> dict[int, list[str]]:
+    """Return the text of all cells in some columns."""
+    table.read((), places, ())
+    columns = {place: table.column(place) for place in places}
+    return {place: [column.labels[code] for code in column.codes.tolist()] for place, column in columns.items()}

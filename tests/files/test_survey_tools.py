@@ -1,0 +1,167 @@
+"""Exports of Qualtrics, Gorilla and JATOS, written as their documentation describes them."""
+
+import csv
+import io
+import json
+import zipfile
+
+import pytest
+from tool_exports import EXPECTED, JSPSYCH, SIDES, said, screens
+
+from closerthan.files import read_answers
+
+TRIALS = [("ant", "bee", "cat", "bee"), ("bee", "cat", "ant", "ant"), ("cat", "bee", "ant", "bee")]
+BEFORE = ["StartDate", "EndDate", "Status", "Progress", "ResponseId", "DistributionChannel"]
+
+
+def as_text(rows):
+    file = io.StringIO()
+    csv.writer(file).writerows(rows)
+    return file.getvalue()
+
+
+def qualtrics(people, names=("anchor", "left", "right", "answer"), n_loops=3, **about):
+    """An export with three header rows; each person is a list of trials."""
+    loops = [f"{number}_{name}" for number in range(1, n_loops + 1) for name in names]
+    header = [*BEFORE, *loops]
+    texts = ["Start Date", "End Date", "Response Type", "Progress", "Response ID", "Distribution Channel"]
+    texts += ["Which of the two\nis more like the first?"] * len(loops)
+    ids = [json.dumps({"ImportId": name}) for name in header]
+    rows = []
+    for number, trials in enumerate(people):
+        cells = [cell for trial in trials for cell in trial]
+        cells += [""] * (len(loops) - len(cells))
+        about_person = [
+            "2030-01-01",
+            "2030-01-01",
+            about.get("status", "IP Address"),
+            "100",
+            f"R_{number}",
+            "anonymous",
+        ]
+        rows.append([*about_person, *cells])
+    return as_text([header, texts, ids, *rows])
+
+
+def gorilla(trials, prefix="", **about):
+    """An export with a row for each event: a fixation cross and a response in each trial, and a button at the end."""
+    header = ["Event Index", "UTC Date", "Participant Public ID", "Participant Private ID", "Trial Number",
+              "Screen Name", "Zone Type", "Reaction Time", "Response", "Attempt", "Correct",
+              *(f"{prefix}{name}" for name in ("anchor", "left", "right"))]  # fmt: skip
+    rows = []
+    for number, (anchor, left, right, answer) in enumerate(trials, 1):
+        common = ["01/01/2030", "BLIND", about.get("person", "8134"), number, "screen"]
+        rows.append([2 * number, *common, "fixation", 500, "", "", "", anchor, left, right])
+        rows.append([2 * number + 1, *common, "response_button_image", 700 + number, answer, 1, 1, anchor, left, right])
+    rows.append([99, "01/01/2030", "BLIND", "8134", "", "end", "continue_button", 10, "Next", "", "", "", "", ""])
+    return as_text([header, *rows, ["END OF FILE", *[""] * (len(header) - 1)]])
+
+
+def test_repetitions_of_qualtrics_are_read_as_rows(written):
+    answers = read_answers(written(qualtrics([TRIALS, TRIALS[:2]])))
+    assert said(answers) == [*EXPECTED, *EXPECTED[:2]]
+    assert answers.participants.tolist() == ["R_0", "R_0", "R_0", "R_1", "R_1"]
+    assert answers.comparisons.sides.tolist() == [*SIDES, *SIDES[:2]]
+    assert answers.summary.format.endswith("an export of Qualtrics")
+
+
+def test_times_of_qualtrics_are_those_at_which_the_page_was_submitted(written):
+    trials = [(*trial, seconds) for trial, seconds in zip(TRIALS, (1.25, 0.5, 2), strict=True)]
+    names = ("anchor", "left", "right", "answer", "timing_Page Submit")
+    assert read_answers(written(qualtrics([trials], names))).comparisons.times.tolist() == [1.25, 0.5, 2]
+
+
+def test_odd_one_out_questions_of_qualtrics_are_read(written):
+    trials = [("ant", "bee", "cat", "cat"), ("bee", "cat", "dog", "dog")]
+    names = ("item_1", "item_2", "item_3", "odd")
+    answers = read_answers(written(qualtrics([trials], names, n_loops=2)))
+    assert answers.summary.kind == "odd-one-out"
+    assert answers.summary.n_answers == 2
+
+
+def test_previews_of_a_survey_are_left_out(written):
+    text = qualtrics([TRIALS])
+    preview = qualtrics([TRIALS], status="Survey Preview").splitlines()[-1]
+    assert len(read_answers(written(text + preview + "\n")).comparisons) == 3
+
+
+def test_an_export_of_qualtrics_without_objects_is_refused_with_advice(written):
+    text = qualtrics([[("bee",), ("cat",)]], names=("Q3",), n_loops=2)
+    with pytest.raises(ValueError, match=r"does not say which objects.*1_anchor"):
+        read_answers(written(text))
+
+
+def test_a_rearranged_export_of_qualtrics_is_read_as_it_is(written):
+    text = as_text(
+        [["StartDate", "EndDate", "ResponseId", "anchor", "near", "far"], [1, 2, "R_1", "ant", "bee", "cat"]]
+    )
+    assert said(read_answers(written(text))) == EXPECTED[:1]
+
+
+@pytest.mark.parametrize("prefix", ["", "Spreadsheet: "])
+def test_responses_of_gorilla_are_read_with_people_and_times(written, prefix):
+    answers = read_answers(written(gorilla(TRIALS, prefix)))
+    assert said(answers) == EXPECTED
+    assert set(answers.participants.tolist()) == {8134}
+    assert answers.comparisons.times.tolist() == [0.701, 0.702, 0.703]
+    assert answers.comparisons.sides.tolist() == SIDES
+    assert any("other events" in note for note in answers.summary.notes)
+
+
+def test_sides_as_responses_of_gorilla_are_understood(written):
+    sides = [(*trial[:3], "left" if trial[3] == trial[1] else "right") for trial in TRIALS]
+    assert said(read_answers(written(gorilla(sides)))) == EXPECTED
+
+
+def test_an_export_of_gorilla_without_objects_is_refused_with_advice(written):
+    text = gorilla(TRIALS)
+    with pytest.raises(ValueError, match="columns of the spreadsheet"):
+        read_answers(written(text.replace("anchor,left,right", "a,b,c")))
+    with pytest.raises(ValueError, match="in no row is the Response one of the objects"):
+        read_answers(written(text.replace("bee,1,1", "B,1,1").replace("ant,1,1", "A,1,1")))
+
+
+def test_results_of_jatos_have_one_person_per_line(written):
+    lines = [screens(JSPSYCH), screens(JSPSYCH[:1])]
+    answers = read_answers(written("\n".join(map(json.dumps, lines)), "jatos_results.txt"))
+    assert said(answers) == [*EXPECTED, EXPECTED[0]]
+    assert answers.participants.tolist() == [1, 1, 1, 2]
+
+
+def jrzip(path, results):
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("metadata.json", "{}")
+        for name, content in results.items():
+            archive.writestr(name, content)
+    return path
+
+
+def test_an_archive_of_jatos_joins_the_components_of_each_person(tmp_path):
+    results = {
+        "study_result_7/comp-result_9/data.txt": json.dumps(screens(JSPSYCH[:2])),
+        "study_result_7/comp-result_10/data.txt": json.dumps(screens(JSPSYCH[2:])) + "\n",
+        "study_result_8/comp-result_11/data.txt": json.dumps(screens(JSPSYCH[:1])),
+        "study_result_9/comp-result_12/data.txt": "",  # left before answering
+        "study_result_8/comp-result_11/files/notes.txt": "not data",
+    }
+    answers = read_answers(jrzip(tmp_path / "results.jrzip", results))
+    assert said(answers) == [*EXPECTED, EXPECTED[0]]
+    assert answers.participants.tolist() == ["study_result_7"] * 3 + ["study_result_8"]
+
+
+@pytest.mark.parametrize(
+    ("results", "sentence"),
+    [
+        ({}, "has a data.txt with answers"),
+        ({"study_result_1/comp-result_1/data.txt": "no json"}, "is not JSON"),
+        ({"study_result_1/comp-result_1/data.txt": "[1, 2]"}, "not lists of records"),
+    ],
+)
+def test_archives_without_answers_are_refused_in_words(tmp_path, results, sentence):
+    with pytest.raises(ValueError, match=sentence):
+        read_answers(jrzip(tmp_path / "results.jrzip", results))
+
+
+def test_a_damaged_archive_of_jatos_is_refused_in_words(written):
+    with pytest.raises(ValueError, match="cannot be decompressed"):
+        read_answers(written(b"PK no archive", "results.jrzip"))
