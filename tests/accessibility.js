@@ -50,6 +50,12 @@
     for (const element of document.querySelectorAll(`[${name}]`))
       for (const id of (element.getAttribute(name) ?? "").split(/\s+/))
         if (!document.getElementById(id)) problems.push(`no #${id} for ${description(element)}`);
+  // The visible text of a button is part of its name, so that people can say what they see.
+  for (const element of document.querySelectorAll("button[aria-label], a[aria-label]")) {
+    const words = element.textContent.replace(/[^\p{L}\p{N}]+/gu, " ").trim();
+    const name = label(element).replace(/[^\p{L}\p{N}]+/gu, " ");
+    if (isVisible(element) && !name.includes(words)) problems.push(`not in the name: ${description(element)}`);
+  }
   // Sizes of buttons and links; no horizontal scrolling
   for (const element of document.querySelectorAll("button, a[href]")) {
     const box = element.getBoundingClientRect();

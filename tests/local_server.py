@@ -9,13 +9,14 @@ from types import SimpleNamespace
 
 import uvicorn
 
-from closerthan.collect.web.serving import application, listening_at
+from closerthan.collect.web.application import StudyApplication
+from closerthan.collect.web.serving import listening_at
 
 
 @contextlib.contextmanager
-def serving(study, port=0, path="/", clock=time.monotonic):
-    """Serve until the end of the block, without refits. A path is handled as if a proxy removed it."""
-    inner, researcher = application(study, clock=clock)
+def serving(study, port=0, path="/", clock=time.monotonic, refits=None):
+    """Serve until the end of the block, by default without refits. A path is handled as if a proxy removed it."""
+    inner = StudyApplication(study, refits=refits, clock=clock)
 
     async def app(scope, receive, send):
         if scope["type"] == "http" and path != "/":
@@ -33,7 +34,7 @@ def serving(study, port=0, path="/", clock=time.monotonic):
         yield client
     finally:
         client.close()
-        researcher.hang_up()
+        inner.hang_up()
         server.should_exit = True
         thread.join()
         listening.close()
@@ -45,12 +46,12 @@ class Client:
         self._connection = http.client.HTTPConnection("127.0.0.1", port, timeout=20)
 
     def get(self, path, headers=None):
-        return self._ask("GET", path, None, headers)
+        return self.ask("GET", path, None, headers)
 
     def post(self, path, json=None, content=None, headers=None):
-        return self._ask("POST", path, _text(json) if content is None else content, headers)
+        return self.ask("POST", path, _text(json) if content is None else content, headers)
 
-    def _ask(self, method, path, content, headers):
+    def ask(self, method, path, content=None, headers=None):
         self._connection.request(method, path, content, headers or {})
         reply = self._connection.getresponse()
         body = reply.read()

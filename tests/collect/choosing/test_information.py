@@ -1,5 +1,6 @@
 """Choice of questions by expected information."""
 
+import itertools
 import re
 
 import numpy as np
@@ -9,6 +10,7 @@ from studies import N_OBJECTS as N
 
 import closerthan as ct
 from closerthan.collect.choosing.information import Questions
+from closerthan.comparisons.screen import Screen
 from closerthan.losses import LOSSES
 from closerthan.objective.information import expected_information, uncertainty
 
@@ -133,7 +135,7 @@ def test_a_subset_of_answers_with_several_comparisons_each_is_accepted():
         ({"answers": None, "n_objects": 2}, "n_objects is 2"),
         ({"count": 0}, "count is 0"),
         ({"count": 661}, "12 objects make 660 questions, and 0 are excluded; pass count=660 or less"),
-        ({"kind": "even"}, 'kind is \'even\'; it can be "closer" or "odd"'),
+        ({"kind": "even"}, "kind is 'even'; choose from: closer, odd, nearest, rank"),
         ({"random_fraction": 1.5}, "random_fraction is 1.5; it must lie between 0 and 1"),
         ({"seed": -1}, "seed is -1"),
         ({"about": [12]}, "about is [12]; it must contain numbers from 0 to 11"),
@@ -152,3 +154,68 @@ def test_bad_input_is_explained(options, sentence):
     arguments = {"answers": ANSWERS, "count": 1, **options}
     with pytest.raises(ValueError, match=re.escape(sentence)):
         ct.choose_questions(arguments.pop("answers"), arguments.pop("count"), **arguments)
+
+
+WIDE = {"n_options": 5, "n_picks": 2}
+
+
+@pytest.mark.parametrize("kind", ["nearest", "rank"])
+def test_information_of_several_picks_follows_the_formula(kind):
+    loss = LOSSES["tste"]().in_dims(2)
+    screen, rows = Screen.of(kind, 5, 2), np.array([[0, 1, 2, 3, 4, 5], [7, 3, 9, 1, 0, 2]])
+    ways = list((itertools.permutations if kind == "rank" else itertools.combinations)(range(5), 2))
+    for q, row in enumerate(rows):
+        p = np.empty((len(MAPS), len(ways)))
+        for m, x in enumerate(MAPS):
+            squares = ((x[:, np.newaxis] - x) ** 2).sum(axis=2)
+            costs = [
+                sum(loss.value(squares[i, j], squares[i, k]) for i, j, k in screen.comparisons(row.tolist(), picks))
+                for picks in ways
+            ]
+            p[m] = np.exp(-np.array(costs)) / np.exp(-np.array(costs)).sum()
+        of_mean, mean_of = (-(one * np.log(one)).sum(axis=-1) for one in (p.mean(axis=0), p))
+        assert uncertainty(kind, rows, MAPS, loss, 2)[q] == pytest.approx(of_mean)
+        assert expected_information(kind, rows, MAPS, loss, 2)[q] == pytest.approx(of_mean - mean_of.mean(), abs=1e-9)
+
+
+def test_the_nearest_of_two_is_the_closer_one():
+    loss = LOSSES["tste"]().in_dims(2)
+    rows = ct.choose_questions(None, 20, n_objects=N, seed=0)
+    closer, nearest = (expected_information(kind, rows, MAPS, loss) for kind in ("closer", "nearest"))
+    assert nearest == pytest.approx(closer)
+
+
+@pytest.mark.parametrize("kind", ["nearest", "rank"])
+def test_chosen_screens_are_more_informative_than_random_ones(kind):
+    def information(random_fraction):
+        rows = ct.choose_questions(ANSWERS, N, seed=0, kind=kind, maps=MAPS, random_fraction=random_fraction, **WIDE)
+        assert all(len(set(row)) == 6 for row in rows.tolist())
+        return expected_information(kind, rows, MAPS, LOSSES["tste"]().in_dims(2), 2).mean()
+
+    assert information(0.0) > 1.3 * information(1.0)
+
+
+def test_all_screens_can_be_requested_once_and_answered_ones_come_last():
+    number = Questions("nearest", 7, **WIDE).number
+    rows = ct.choose_questions(None, number, n_objects=7, kind="nearest", seed=0, **WIDE)
+    keys = Questions("nearest", 7, **WIDE).keys(rows)
+    assert len(np.unique(keys)) == number == 42
+    screen = Screen.of("nearest", 5, 2)
+    answered = [screen.comparisons(row, (0, 1)) for row in rows[:40].tolist()]
+    answers = ct.Comparisons.from_triplets(np.concatenate(answered), answers=np.repeat(np.arange(40), 6), n_objects=7)
+    last = ct.choose_questions(answers, 2, kind="nearest", seed=0, **WIDE)
+    assert sorted(Questions("nearest", 7, **WIDE).keys(last)) == sorted(keys[40:])
+
+
+def test_keys_of_wide_questions_do_not_depend_on_the_order_of_the_options():
+    many = Questions("nearest", 10_000, n_options=8)
+    rows = many.draw(np.arange(50), 20, np.random.default_rng(0)).reshape(-1, 9)
+    turned = np.concatenate([rows[:, :1], rows[:, :0:-1]], axis=1)
+    assert many.keys(rows).tolist() == many.keys(turned).tolist()
+    assert len(np.unique(many.keys(rows))) == len(rows)
+
+
+def test_impossible_numbers_of_options_are_explained():
+    for n_options, n_picks in ((12, 2), (3, 3), (2, 4)):
+        with pytest.raises(ValueError, match=r"n_options is .*; it must be larger than the number of picks"):
+            ct.choose_questions(None, 1, n_objects=12, kind="rank", n_options=n_options, n_picks=n_picks)

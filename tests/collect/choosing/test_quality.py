@@ -1,14 +1,15 @@
 import random
 
 import pytest
-from studies import KEY, answer_all, closer_by_number, interview_of, joined, study_of
+from studies import KEY, answer_all, answered_study, closer_by_number, interview_of, joined, study_of
 
 import closerthan as ct
 from closerthan.collect.choosing.belief import LOSS
-from closerthan.collect.choosing.quality import people
+from closerthan.collect.choosing.quality import Page, n_people, people
 from closerthan.collect.choosing.refit import refit
 from closerthan.collect.store.access import Access
 from closerthan.collect.store.export import answer_lines
+from closerthan.collect.store.participants import exclude
 from closerthan.collect.study.description import Shares
 from closerthan.files import read_answers
 
@@ -62,7 +63,7 @@ def test_the_live_page_and_the_command_give_the_same_verdicts_on_the_same_answer
     live = {person.name: person for person in people(store, study, access)}
     (tmp_path / "answers.csv").write_text("".join(answer_lines(store, study, access)))
     exported = read_answers(tmp_path / "answers.csv")
-    by_command = ct.assess_people(exported.comparisons, study.dimensions, checks=exported.checks, loss=LOSS)
+    by_command = ct.assess_people(exported.comparisons, study.dimensions, checks=exported.checks, loss=LOSS, penalty=0)
     assert len({person.verdict for person in by_command.people}) > 1
     for person in by_command.people:
         shown = live[person.name]
@@ -98,4 +99,17 @@ def test_agreement_with_the_others_excludes_the_participants_own_answer(tmp_path
     participants = people(store, study_of(tmp_path, number=20, shares=shares, n_objects=12), Access(tmp_path))
     assert [person.shared[0] for person in participants] == [0, 0]
     assert all(person.shared[1] >= 5 for person in participants)
+    store.close()
+
+
+def test_pages_of_the_table_hold_the_same_people_as_the_whole_table(tmp_path):
+    study, store = answered_study(tmp_path, n_people=7)
+    access = Access(tmp_path)
+    exclude(store, access, "pid-2", "asleep")
+    everybody = people(store, study, access)
+    pages = [people(store, study, access, Page(begin, 3)) for begin in (0, 3, 6, 9)]
+    assert [len(page) for page in pages] == [3, 3, 1, 0]
+    assert [person for page in pages for person in page] == everybody
+    assert [person.excluded for person in people(store, study, access, Page(only="excluded"))] == ["asleep"]
+    assert [n_people(store, Page(only=only)) for only in ("", "check", "excluded")] == [7, 0, 1]
     store.close()

@@ -3,7 +3,8 @@ import json
 import pytest
 from studies import answer_all, answered_study, closer_by_number, interview_of, joined, study_folder, study_of
 
-from closerthan.collect.choosing.refit import refit
+from closerthan.collect.choosing.refit import queue_length, refit
+from closerthan.collect.store.database import FILE, Store
 from closerthan.collect.study.description import Shares
 from closerthan.collect.study.recruiters import RECRUITERS
 
@@ -24,9 +25,9 @@ def test_a_refit_writes_a_map_a_queue_and_a_judgement(tmp_path):
     judgement = json.loads(store.value("SELECT judgement FROM maps WHERE version = 2"))
     assert len(judgement["drawn"]) == len(judgement["spread"]) == 10
     assert judgement["accuracy"][-1][2] > 0.7  # predicted by the first map, which was fitted without them
-    assert len(judgement["people"]) == 5
-    assert max(person["lapse"] for person in judgement["people"].values()) < 0.3
-    assert judgement["enough"].startswith(("Too few random", "The map predicts"))
+    assert store.value("SELECT count(*) FROM assessments") == 5
+    assert store.value("SELECT max(lapse) FROM assessments") < 0.3
+    assert judgement["enough"].startswith("With all 180 answers, new answers are predicted with an error of")
     store.close()
     other.close()
 
@@ -53,3 +54,25 @@ def test_without_answers_the_queue_has_every_object_as_anchor(tmp_path):
 @pytest.fixture
 def folder(tmp_path):
     return study_folder(tmp_path)
+
+
+@pytest.mark.parametrize(("per_minute", "expected"), [(0, 1000), (60, 1000), (6000, 9000), (100_000, 25_000)])
+def test_the_queue_lasts_until_the_next_refit_at_the_present_rate(tmp_path, per_minute, expected):
+    now = 6_000_000.0
+    with Store(tmp_path / FILE) as store:
+        for version, before in enumerate((75, 30, 20), 1):  # the longest refit took 45 seconds
+            store.insert("maps", version=version, made_at=now - before, answers=1, places="[]")
+        store.insert("minutes", minute=now // 60 - 1, answers=2 * per_minute, practice=0)
+        assert queue_length(store, 500, now - 10, now) == expected
+
+
+def test_a_refit_replaces_the_queue(tmp_path):
+    _, store = interview_of(tmp_path, n_objects=20)
+    study = study_of(tmp_path, n_objects=20)
+    refit(study, store)
+    first = store.value("SELECT max(number) FROM queue")
+    assert store.value("SELECT count(*) FROM queue") == 1000
+    refit(study, store)
+    assert store.value("SELECT min(number) FROM queue") == first + 1
+    assert store.value("SELECT count(*) FROM queue") == 1000
+    store.close()

@@ -8,7 +8,8 @@ from closerthan.cli import app
 from closerthan.collect.choosing.quality import people
 from closerthan.collect.store.access import Access
 from closerthan.collect.store.database import FILE
-from closerthan.collect.store.export import answer_lines, forget
+from closerthan.collect.store.export import answer_lines
+from closerthan.collect.store.participants import forget
 from closerthan.collect.study.recruiters import RECRUITERS
 from closerthan.files import read_answers
 

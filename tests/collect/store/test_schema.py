@@ -19,7 +19,8 @@ def test_an_older_file_is_migrated_with_its_answers(tmp_path):
     for statement in _statements(MIGRATIONS[0]):
         first.execute(statement)
     for table in ("about", "objects", "consents", "participants", "keys", "questions", "answers", "shared"):
-        rows = old.execute(f"SELECT * FROM {table}").fetchall()
+        columns = ", ".join(row[1] for row in first.execute(f"PRAGMA table_info({table})"))
+        rows = old.execute(f"SELECT {columns} FROM {table}").fetchall()
         first.executemany(f"INSERT INTO {table} VALUES ({', '.join('?' * len(rows[0]))})", rows) if rows else None
     (application,) = old.execute("PRAGMA application_id").fetchone()
     first.execute("PRAGMA user_version = 1")
@@ -30,6 +31,8 @@ def test_an_older_file_is_migrated_with_its_answers(tmp_path):
     with Store(path_of_old) as migrated:
         assert migrated.value("PRAGMA user_version") == len(MIGRATIONS) > 1
         assert migrated.value("SELECT count(*) FROM answers") == 7
+        assert not migrated.rows("PRAGMA foreign_key_check")
+        assert migrated.value("SELECT count(*) FROM answers JOIN questions ON question = id WHERE place > 0") == 5
         assert "judgement" in [row["name"] for row in migrated.rows("PRAGMA table_info(maps)")]
 
 

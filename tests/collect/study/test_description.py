@@ -1,4 +1,5 @@
 import re
+from datetime import UTC, datetime
 
 import pytest
 
@@ -22,7 +23,22 @@ MISTAKES = {
     "true for a number": ("practice =", "practice = true", "practice is true; it must be a whole number"),
     "a slip": ("skip =", "skpi = true", "skpi is unknown in [question]; did you mean skip?"),
     "a section": (r"\[checks\]", "[cheks]", "[cheks] is unknown; did you mean checks?"),
-    "a kind": ("kind =", 'kind = "nearest"', 'kind is "nearest"; it must be one of closer, odd'),
+    "a kind": ("kind =", 'kind = "near"', 'kind is "near"; it must be one of closer, odd, nearest, rank'),
+    "picks for another kind": (
+        "# picks =",
+        "picks = 2",
+        'picks is only for the kinds "nearest" and "rank"',
+    ),
+    "more picks than options": (
+        "kind =",
+        'picks = 4\nshown = 4\nkind = "rank"',
+        "picks is 4, but shown is 4; at least one option must remain",
+    ),
+    "more options than objects": (
+        "kind =",
+        'shown = 10\nkind = "nearest"',
+        "a question shows 11 objects, but there are only 10; lower shown",
+    ),
     "shares": ("random =", "random = 0.9", "the sum of the shares is larger than 1; lower some of them"),
     "a recruiter": ("name =", 'name = "prolofic"', "it must be one of none, prolific, mturk, sona"),
     "http": ("# redirect =", 'redirect = "http://x.org"', "it must be an address that starts with https://, or empty"),
@@ -81,3 +97,22 @@ def test_a_missing_text_is_reported(folder):
 def test_for_a_folder_without_a_study_the_error_says_how_to_create_one(tmp_path):
     with pytest.raises(ValueError, match="closerthan collect new"):
         read_study(tmp_path)
+
+
+def test_the_study_ends_at_the_end_of_the_last_day(folder):
+    path = folder / "study.toml"
+    path.write_text(path.read_text().replace("# until = 2030-12-31", "until = 2030-12-31"))
+    assert read_study(folder).until == datetime(2031, 1, 1).timestamp()
+    path.write_text(path.read_text().replace("until = 2030-12-31", "until = 2030-12-31T18:00:00Z"))
+    assert read_study(folder).until == datetime(2030, 12, 31, 18, tzinfo=UTC).timestamp()
+    path.write_text(path.read_text().replace("until = 2030-12-31T18:00:00Z", 'until = "soon"'))
+    with pytest.raises(ValueError, match='until is "soon"; it must be a date without quotes'):
+        read_study(folder)
+
+
+def test_a_single_slip_among_few_checks_is_no_failure(folder):
+    study = read_study(folder)
+    failures = [
+        (checks, wrong) for checks in range(6) for wrong in range(checks + 1) if study.fails_checks(checks, wrong)
+    ]
+    assert failures == [(2, 2), (3, 2), (3, 3), (4, 2), (4, 3), (4, 4), (5, 2), (5, 3), (5, 4), (5, 5)]

@@ -1,9 +1,12 @@
+import dataclasses
+
 import pytest
 from studies import KEY, answer_all, interview_of, joined
 
+from closerthan.collect.store.keyed_codes import pilot_ticket
 from closerthan.collect.study.description import Codes, Shares
 from closerthan.collect.study.recruiters import RECRUITERS
-from closerthan.collect.web.interview import Refused
+from closerthan.collect.web.interview import Interview, Refused
 
 OTHER = "b" * 32
 
@@ -234,7 +237,7 @@ def test_a_preview_and_an_old_consent_are_refused(tmp_path):
     interview, store = interview_of(tmp_path, recruiter=RECRUITERS["mturk"])
     preview = {"assignmentId": "ASSIGNMENT_ID_NOT_AVAILABLE"}
     assert refusal(interview.join, KEY, interview.study.consent_version, preview) == 403
-    assert refusal(interview.join, KEY, "older", {}) == 409
+    assert refusal(interview.join, KEY, "older", {"workerId": "A1"}) == 409
     assert store.value("SELECT count(*) FROM participants") == 0
     store.close()
 
@@ -244,6 +247,101 @@ def test_consent_is_stored_with_its_text_and_time(tmp_path):
     joined(interview)
     row = store.row("SELECT text, joined_at FROM participants JOIN consents ON consent = version")
     assert tuple(row) == ("You agree.", 12345.0)
+    store.close()
+
+
+@pytest.mark.parametrize(
+    "value", [None, "", " ", "{{%PROLIFIC_PID%}}", "${e://Field/PROLIFIC_PID}", "%SURVEY_CODE%", "...", "undefined"]
+)
+def test_a_recruiters_id_is_required(tmp_path, value):
+    interview, store = interview_of(tmp_path, recruiter=RECRUITERS["prolific"])
+    address = {} if value is None else {"PROLIFIC_PID": value}
+    assert interview.arrive(address)["stage"] == "unidentified"
+    with pytest.raises(Refused, match="the parameter PROLIFIC_PID of the address has no id") as refused:
+        joined(interview, **address)
+    assert refused.value.status == 422
+    assert interview.arrive({"PROLIFIC_PID": "5f1"})["stage"] == "open"
+    assert interview.arrive({"pilot": pilot_ticket(b"")})["stage"] == "open"
+    assert refusal(joined, interview) == 422
+    store.close()
+
+
+def test_other_ids_of_a_recruiter_may_be_missing_but_not_be_placeholders(tmp_path):
+    interview, store = interview_of(tmp_path, recruiter=RECRUITERS["prolific"])
+    assert interview.arrive({"PROLIFIC_PID": "5f1", "STUDY_ID": "{{%STUDY_ID%}}"})["stage"] == "unidentified"
+    assert interview.arrive({"PROLIFIC_PID": "5f1", "STUDY_ID": "65"})["stage"] == "open"
+    store.close()
+
+
+def test_a_changed_consent_text_is_asked_again_and_both_versions_are_stored(tmp_path):
+    interview, store = interview_of(tmp_path, clock=lambda: 10.0)
+    state = joined(interview)
+    changed = dataclasses.replace(interview.study, consent="You agree to more.")
+    later = Interview(changed, store, clock=lambda: 20.0)
+    assert later.state(KEY)["stage"] == "consent"
+    # An answer to a question from before the change is stored, but there is no further question without consent.
+    assert later.answer(KEY, state["questions"][0]["id"], 0, 1)["stage"] == "consent"
+    assert refusal(later.join, KEY, interview.study.consent_version, {}) == 409
+    assert later.join(KEY, changed.consent_version, {})["questions"][0]["id"] == state["questions"][1]["id"]
+    assert joined(later)["stage"] == "questions"
+    texts = store.rows("SELECT text, at FROM agreements JOIN consents USING (version) ORDER BY at")
+    assert list(map(tuple, texts)) == [("You agree.", 10.0), ("You agree to more.", 20.0)]
+    assert store.value("SELECT consent FROM participants") == changed.consent_version
+    store.close()
+
+
+def test_those_who_have_finished_are_not_asked_for_consent_again(tmp_path):
+    interview, store = interview_of(tmp_path)
+    joined(interview)
+    answer_all(interview)
+    later = Interview(dataclasses.replace(interview.study, consent="You agree to more."), store)
+    assert later.state(KEY)["stage"] == joined(later)["stage"] == "complete"
+    assert store.value("SELECT count(*) FROM agreements") == 1
+    store.close()
+
+
+@pytest.mark.parametrize("practice", [0, 1, 5])
+def test_a_change_of_the_practice_concerns_only_those_who_have_not_begun(tmp_path, practice):
+    interview, store = interview_of(tmp_path, practice=3)
+    before = joined(interview)["questions"]
+    later = Interview(dataclasses.replace(interview.study, practice=practice), store)
+    assert later.state(KEY)["questions"] == before
+    places = []
+    state = later.state(KEY)
+    for _ in range(4):
+        question = state["questions"][0]
+        places.append((question["practice"], question["place"], question["of"]))
+        assert state["answered"] == len(places) - 1
+        state = later.answer(KEY, question["id"], 0, 1)
+    assert places == [(True, 1, 3), (True, 2, 3), (True, 3, 3), (False, 1, 20)]
+    joined(later, OTHER)
+    count = "SELECT count(*) FROM questions WHERE participant = 2 AND place < 1"
+    assert store.value(count) == min(practice, 2)  # only two questions are drawn ahead
+    store.close()
+
+
+@pytest.mark.parametrize("kind", ["closer", "odd"])
+@pytest.mark.parametrize("n_left", [9, 4])
+def test_objects_can_be_removed_while_people_answer(tmp_path, kind, n_left):
+    shares = Shares(0.3, 0.1, 0.1, 0.1)
+    interview, store = interview_of(tmp_path, kind=kind, number=40, shares=shares)
+    state = joined(interview)
+    for _ in range(10):
+        state = interview.answer(KEY, state["questions"][0]["id"], 0, 1)
+    study = dataclasses.replace(interview.study, objects=interview.study.objects[10 - n_left :])
+    later = Interview(study, store)
+    # The question on the screen can still be answered, since its objects were shown before.
+    state = later.answer(KEY, state["questions"][0]["id"], 0, 1)
+    left = {thing.text for thing in study.objects}
+    while state["stage"] == "questions":
+        for question in state["questions"]:
+            shown = [*question["options"], *([question["anchor"]] if question["anchor"] else [])]
+            assert left.issuperset(thing["text"] for thing in shown)
+        state = later.answer(KEY, state["questions"][0]["id"], 0, 1)
+    # With four objects there are too few different questions, so the interview ends early.
+    assert state["stage"] in ("complete", "failed")
+    n_answered = store.value("SELECT count(*) FROM answers JOIN questions ON question = id WHERE place > 0")
+    assert n_answered == 40 if n_left == 9 else n_answered < 40
     store.close()
 
 
@@ -285,5 +383,8 @@ def test_the_kind_of_question_cannot_change_once_there_are_answers(tmp_path):
     joined(interview)
     answer_all(interview)
     store.close()
-    with pytest.raises(ValueError, match='there are answers of kind "odd"; change it back, or create a new study'):
+    with pytest.raises(
+        ValueError,
+        match="the kind of question is closer, but there are answers to questions of the kind odd; change it back",
+    ):
         interview_of(tmp_path)

@@ -1,5 +1,6 @@
 import asyncio
 import dataclasses
+import http.client
 import io
 import json
 import re
@@ -12,6 +13,7 @@ from studies import KEY, picture, study_of
 pytest.importorskip("uvicorn", reason="a server needs uvicorn")
 from local_server import serving
 
+from closerthan.collect.choosing.refit_process import RefitProcess
 from closerthan.collect.store.access import Access
 from closerthan.collect.study.description import read_study
 from closerthan.collect.study.new import make_study
@@ -55,6 +57,8 @@ def test_refused_requests_have_the_right_status(client):
         "not JSON": client.post("/answer", content=b"{", headers=ME),
         "not an object": client.post("/answer", content=b"[]", headers=ME),
         "deep": client.post("/answer", content=b"[" * 4000, headers=ME),
+        "half a character": client.post("/answer", content=b'{"question": "\\ud800"}', headers=ME),
+        "half a character in an id": client.post("/join", json={"address": {"PROLIFIC_PID": "\ud800"}}, headers=ME),
         "wrong method": client.get("/answer", headers=ME),
         "wrong address": client.post("/join", json={"address": [1]}, headers=ME),
     }
@@ -69,9 +73,46 @@ def test_refused_requests_have_the_right_status(client):
         "not JSON": 400,
         "not an object": 400,
         "deep": 400,
+        "half a character": 400,
+        "half a character in an id": 400,
         "wrong method": 405,
         "wrong address": 422,
     }
+
+
+def joins(client, number, consent, caller):
+    """Let several people join from one address, and return the last status."""
+    for one in range(number):
+        headers = {"Authorization": f"Bearer {caller}-{one:020d}", "X-Forwarded-For": f"spoofed, {caller}"}
+        reply = client.post("/join", json={"consent": consent, "address": {}}, headers=headers)
+    return reply.status_code
+
+
+def test_neither_refused_joins_nor_those_of_one_computer_keep_others_out(tmp_path):
+    with serving(study_of(tmp_path), clock=lambda: 0.0) as client:
+        consent = client.get("/study").json()["version"]
+        assert joins(client, 310, "another text", "first") == 409
+        assert joins(client, 300, consent, "first") == 200
+        assert joins(client, 301, consent, "second") == 429
+        assert joins(client, 1, consent, "third") == 200
+
+
+def test_answers_are_accepted_and_the_researcher_is_told_if_refits_cannot_start(tmp_path):
+    study = study_of(tmp_path)
+    refits = RefitProcess(tmp_path, 1, [str(tmp_path / "no such program")])
+    with serving(study, refits=refits) as client:
+        state = join(client)
+        for _ in range(5):
+            reply = answer(client, state["questions"][0]["id"])
+            assert reply.status_code == 200
+            state = reply.json()
+        connection = http.client.HTTPConnection("127.0.0.1", client.port, timeout=20)
+        connection.request("GET", "/researcher/events", headers={"Authorization": f"Bearer {Access(tmp_path).token}"})
+        reply = connection.getresponse()
+        assert reply.readline() == b"event: state\n"
+        assert "cannot be started" in json.loads(reply.readline().removeprefix(b"data: "))["problem"]
+        reply.close()
+        connection.close()
 
 
 def test_files_have_their_types_and_support_range_requests(tmp_path):

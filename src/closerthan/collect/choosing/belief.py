@@ -61,9 +61,9 @@ class Belief:
         n_maps, n_objects, n_dims = self.maps.shape
         return f"Belief({counted(n_maps, 'map')} of {n_objects:,} objects in {counted(n_dims, 'dimension')})"
 
-    def information(self, kind: str, questions: NDArray[Any]) -> Array:
+    def information(self, kind: str, questions: NDArray[Any], n_picks: int = 1) -> Array:
         """Return the expected information gain of each question, in nats."""
-        return expected_information(kind, questions, self.maps, self.loss)
+        return expected_information(kind, questions, self.maps, self.loss, n_picks)
 
 
 def fit_maps(answers: Comparisons, n_dims: int, rng: np.random.Generator, loss: str | Loss = LOSS) -> list[Result]:

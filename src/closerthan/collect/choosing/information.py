@@ -2,7 +2,8 @@
 
 For each anchor, random pairs of options are compared. The selected pair is the one whose answer is expected to carry
 the most information about which of several maps is right. Anchors take turns, because the best questions over all
-anchors would concern the same few objects.
+anchors would concern the same few objects. If a question has more than two options, the best random set of options is
+then improved by exchanging one option at a time.
 
 The information is the mutual information of answer and map, ``H(mean_m p_m) - mean_m H(p_m)``: ``p_m`` are the
 probabilities of the answers on map ``m``, and ``H`` is the entropy. It is large where each map is certain of the
@@ -11,6 +12,8 @@ Houlsby, Huszár, Ghahramani & Lengyel, 2011, "Bayesian active learning for clas
 """
 
 import dataclasses
+import functools
+import itertools
 import math
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple, TypedDict, Unpack
@@ -23,15 +26,18 @@ from closerthan.checks import ParameterError, checked, number, whole
 from closerthan.collect.choosing.belief import FEWEST, LOSS, Belief, fit_belief, fit_maps
 from closerthan.collect.choosing.newcomers import others_of, possible_maps
 from closerthan.comparisons import Comparisons
+from closerthan.comparisons.questions import splitmix64
+from closerthan.comparisons.screen import KINDS, Screen
 from closerthan.losses import Loss, loss_named
 from closerthan.messages import value_error
-from closerthan.objective.information import KINDS
 
 __all__ = ["Chosen", "Questions", "choose", "choose_questions"]
 
 # Candidates per question. With 20, 90 objects on a line need up to an eighth more answers; 200 bring no further gain.
 PAIRS = 60
+EXCHANGES = 10  # candidates for the exchange of an option
 RANDOM_FRACTION = 0.15
+_MORE_SETS = 50  # factor by which the number of candidates grows if no question is left among them
 _IN_MEMORY = 200_000  # number of candidates that are scored at a time
 
 
@@ -39,6 +45,8 @@ class QuestionOptions(TypedDict, total=False):
     """Keyword arguments of :func:`choose_questions` that say which questions may be asked."""
 
     kind: str
+    n_options: int
+    n_picks: int
     n_objects: int | None
     about: Sequence[int] | None
     exclude: Iterable[Sequence[int]]
@@ -74,23 +82,25 @@ def choose_questions(
         these, nothing is fitted, and choosing a question takes a few milliseconds.
     kind
         "closer" (the default): which of two options is closer to the anchor? "odd": which of three objects is the odd
-        one out?
+        one out? "nearest": which options are the closest to the anchor? "rank": the same in order.
+    n_options, n_picks
+        The number of options, and how many of them are picked, for the kinds "nearest" and "rank": 8 and 2 by default.
     n_objects
         The number of objects, if some have no answers yet.
     about
         Numbers of the objects that may be anchors, such as new objects to be placed on a map of the others, which is
         kept fixed. By default, all objects may be anchors.
     exclude
-        Questions not to ask, such as those that are waiting for an answer, as three object numbers each.
+        Questions not to ask, such as those that are waiting for an answer, as the numbers of their objects.
     random_fraction
         The fraction of questions that are drawn at random, 0.15 by default. Only these allow an unbiased estimate of
         the accuracy of the map on arbitrary questions.
 
     Returns
     -------
-    (count, 3) array
-        Rows (anchor, option, option), or the three objects, in the order in which to ask them. No question occurs
-        twice. A question that has been answered is chosen again only if no others are left.
+    (count, 3) array, or a wider one for more options
+        Rows (anchor, option, option, ...), or the three objects of an odd one out, in the order in which to ask them.
+        No question occurs twice. A question that has been answered is chosen again only if no others are left.
 
     Examples
     --------
@@ -103,17 +113,20 @@ def choose_questions(
     (5, 3)
     >>> ct.choose_questions(answers, 5, n_objects=21, about=[20], seed=0)[:, 0].tolist()
     [20, 20, 20, 20, 20]
+    >>> ct.choose_questions(answers, 5, kind="nearest", n_options=8, n_picks=2, seed=0).shape
+    (5, 9)
     """
     comparisons, n_objects = _comparisons(answers, options.get("n_objects"))
     new = _object_numbers(options.get("about"), n_objects)
-    questions = Questions(options.get("kind", "closer"), n_objects, new)
+    numbers_of = {name: whole(name, options[name], 1) for name in ("n_options", "n_picks") if name in options}
+    questions = Questions(options.get("kind", "closer"), n_objects, new, **numbers_of)
     whole("count", count)
     whole("n_dims", n_dims)
     random_fraction = options.get("random_fraction", RANDOM_FRACTION)
     number("random_fraction", random_fraction, lambda fraction: 0 <= fraction <= 1, "lie between 0 and 1")
     map_loss = loss_named(loss).in_dims(n_dims)
-    excluded = questions.keys(_question_rows(options.get("exclude", ()), n_objects))
-    remaining = questions.number - len(np.unique(excluded))
+    excluded = _question_rows(options.get("exclude", ()), n_objects, questions.screen.n_objects)
+    remaining = questions.number - len(np.unique(questions.keys(excluded)))
     if count > remaining:
         n_excluded = questions.number - remaining
         raise ParameterError(
@@ -160,42 +173,71 @@ class Questions:
     kind: str
     n_objects: int
     anchors: tuple[int, ...] | None = None  # for kind "odd", at least one of the three objects is among these
+    n_options: int = 8
+    n_picks: int = 2
 
     def __post_init__(self) -> None:
         if self.kind not in KINDS:
-            raise ValueError(f'kind is {self.kind!r}; it can be "closer" or "odd"')
+            raise ValueError(f"kind is {self.kind!r}; choose from: {', '.join(KINDS)}")
+        if not self.screen.n_picks < self.screen.n_options < self.n_objects + (not self.screen.has_anchor):
+            raise ParameterError(
+                "n_options",
+                self.n_options,
+                f"it must be larger than the number of picks ({self.n_picks}) and smaller than the number of objects "
+                f"({self.n_objects})",
+            )
         if not 3 <= self.n_objects <= 2_000_000:  # keys are 64-bit numbers
             raise ValueError(f"there are {self.n_objects} objects; questions require 3 to 2,000,000")
 
     @property
     def number(self) -> int:
         """The number of questions."""
-        n, n_anchors = self.n_objects, self.n_objects if self.anchors is None else len(self.anchors)
-        if self.kind == "closer":
-            return n_anchors * math.comb(n - 1, 2)
-        return math.comb(n, 3) - math.comb(n - n_anchors, 3)
+        return self.screen.number(self.n_objects, None if self.anchors is None else len(self.anchors))
+
+    @property
+    def n_sets(self) -> int:
+        """The number of sets of further objects that can be shown with an object."""
+        return math.comb(self.n_objects - 1, self.screen.n_objects - 1)
+
+    @functools.cached_property
+    def screen(self) -> Screen:
+        """What a question shows."""
+        return Screen.of(self.kind, self.n_options, self.n_picks)
 
     def keys(self, rows: NDArray[Any]) -> NDArray[np.int64]:
         """Return a number that identifies each question, whatever the order of its options."""
-        rows = np.asarray(rows, np.int64).reshape(-1, 3)
-        options = np.sort(rows[:, 1:] if self.kind == "closer" else rows, axis=1)
-        ordered = np.concatenate([rows[:, :1], options], axis=1) if self.kind == "closer" else options
-        keys: NDArray[np.int64] = (ordered[:, 0] * self.n_objects + ordered[:, 1]) * self.n_objects + ordered[:, 2]
+        rows = np.asarray(rows, np.int64).reshape(-1, self.screen.n_objects)
+        n_fixed = int(self.screen.has_anchor)
+        ordered = np.concatenate([rows[:, :n_fixed], np.sort(rows[:, n_fixed:], axis=1)], axis=1)
+        keys = np.zeros(len(rows), np.int64)
+        fits_in_64_bits = self.n_objects**self.screen.n_objects < 1 << 63
+        for column in ordered.T:
+            keys = keys * self.n_objects + column
+            if not fits_in_64_bits:  # a hash: two questions have the same one by chance once in 2^64 pairs
+                keys = splitmix64(keys.view(np.uint64)).view(np.int64)
         return keys
 
-    def draw(self, anchors: NDArray[np.int64], n_pairs: int, rng: np.random.Generator) -> NDArray[np.int64]:
-        """Draw ``n_pairs`` random pairs of options for each anchor, or all pairs in random order if there are fewer."""
-        n, n_all = self.n_objects, math.comb(self.n_objects - 1, 2)
-        if n_all <= n_pairs:
-            first, second = np.triu_indices(n - 1, 1)
-            shuffled = rng.permuted(np.tile(np.arange(n_all), (len(anchors), 1)), axis=1)
-            first, second = first[shuffled], second[shuffled]
+    def rows_of(self, answers: Comparisons | None) -> NDArray[np.int64]:
+        """Return the questions of this kind that have been answered."""
+        if answers is None:
+            return np.zeros((0, self.screen.n_objects), np.int64)
+        return _questions_of(answers) if self.screen.n_objects == 3 else _sets_of(answers, self.screen.n_options)
+
+    def draw(self, anchors: NDArray[np.int64], n_sets: int, rng: np.random.Generator) -> NDArray[np.int64]:
+        """Draw ``n_sets`` random sets of options for each anchor, or all sets in random order if there are fewer."""
+        n, n_others = self.n_objects, self.screen.n_objects - 1
+        if self.n_sets <= n_sets:
+            every = np.array(list(itertools.combinations(range(n - 1), n_others)))
+            drawn = every[rng.permuted(np.tile(np.arange(self.n_sets), (len(anchors), 1)), axis=1)]
         else:
-            first = rng.integers(n - 1, size=(len(anchors), n_pairs))
-            second = rng.integers(n - 2, size=first.shape)
-            second += second >= first
-        anchor = np.broadcast_to(anchors[:, np.newaxis], first.shape)
-        return np.stack([anchor, first + (first >= anchor), second + (second >= anchor)], axis=2)
+            drawn = np.empty((len(anchors), n_sets, 0), np.int64)
+            for place in range(n_others):
+                new = rng.integers(n - 1 - place, size=drawn.shape[:2])
+                for earlier in np.moveaxis(np.sort(drawn, axis=2), 2, 0):
+                    new += new >= earlier
+                drawn = np.concatenate([drawn, new[:, :, np.newaxis]], axis=2)
+        anchor = np.broadcast_to(anchors[:, np.newaxis, np.newaxis], (*drawn.shape[:2], 1))
+        return np.concatenate([anchor, drawn + (drawn >= anchor)], axis=2)
 
 
 def choose(
@@ -207,51 +249,101 @@ def choose(
     belief: Belief | None = None,
     random_fraction: float = 0.0,
 ) -> Chosen:
-    """Choose questions as :func:`choose_questions` does, with their scores; ``excluded`` holds keys of questions.
+    """Choose questions as :func:`choose_questions` does, with their scores; ``excluded`` holds questions not to ask.
 
     Fewer than ``count`` questions are returned if no more are left.
     """
-    answered_rows = np.zeros((0, 3), np.int64) if answers is None else _questions_of(answers)
+    answered_rows = questions.rows_of(answers)
     order = _anchor_order(questions, answered_rows, excluded, rng)
     # The position of an object without answers is arbitrary, unless it is one of the anchors that the user chose.
     unplaced = np.full(questions.n_objects, questions.anchors is None)
     if answers is not None:
         unplaced[answers.rows.ravel()] = False
-    used = set(excluded.tolist())
-    answered = questions.keys(answered_rows)
+    used = set(questions.keys(excluded).tolist())
+    answered = np.unique(questions.keys(answered_rows))
     rows: list[NDArray[np.int64]] = []
     scores: list[float] = []
-    may_repeat, n_pairs = False, PAIRS
+    may_repeat, n_sets = False, PAIRS
     while len(rows) < count:
-        n_before, n_anchors = len(rows), max(_IN_MEMORY // n_pairs, 1)
+        n_before, n_anchors = len(rows), min(max(_IN_MEMORY // n_sets, 1), count - len(rows))
         for first in range(0, len(order), n_anchors):
             anchors = order[first : first + min(n_anchors, count - len(rows))]
             if not len(anchors):
                 break
-            pairs = questions.draw(anchors, n_pairs, rng)
-            value = np.zeros(pairs.shape[:2])
-            scored = np.flatnonzero((rng.random(len(anchors)) >= random_fraction) & ~unplaced[anchors])
-            if belief is not None and len(scored):
-                flat = pairs[scored].reshape(-1, 3)
-                value[scored] = belief.information(questions.kind, flat).reshape(len(scored), -1)
-            keys = questions.keys(pairs).reshape(value.shape)
+            sets = questions.draw(anchors, n_sets, rng)
+            is_scored = (rng.random(len(anchors)) >= random_fraction) & ~unplaced[anchors]
+            if belief is not None:
+                sets, value = _scored(questions, sets, np.flatnonzero(is_scored), belief, rng)
+            else:
+                value = np.zeros(sets.shape[:2])
+            keys = questions.keys(sets).reshape(value.shape)
             if not may_repeat:
-                value[np.isin(keys, answered)] = -1.0
+                value[_is_among(keys, answered)] = -1.0
             for place, best_first in enumerate(np.argsort(-value, axis=1, kind="stable")):
-                free = (pair for pair in best_first.tolist() if int(keys[place, pair]) not in used)
+                free = (one for one in best_first.tolist() if int(keys[place, one]) not in used)
                 best = next(free, None)
                 if best is not None and value[place, best] >= 0:
                     used.add(int(keys[place, best]))
-                    rows.append(pairs[place, best])
+                    rows.append(sets[place, best])
                     scores.append(float(value[place, best]))
         if len(rows) == n_before:
-            if n_pairs < math.comb(questions.n_objects - 1, 2):
-                n_pairs = math.comb(questions.n_objects - 1, 2)  # few questions are left: consider all of them
+            if n_sets < questions.n_sets:
+                n_sets = min(_MORE_SETS * n_sets, questions.n_sets)  # few questions are left: consider more of them
             elif not may_repeat:
                 may_repeat = True
             else:
                 break
-    return Chosen(np.array(rows, np.int64).reshape(-1, 3), np.array(scores))
+    return Chosen(np.array(rows, np.int64).reshape(-1, questions.screen.n_objects), np.array(scores))
+
+
+def _scored(
+    questions: Questions, sets: NDArray[np.int64], scored: NDArray[np.intp], belief: Belief, rng: np.random.Generator
+) -> tuple[NDArray[np.int64], Array]:
+    """Return sets of options for each anchor and their expected information: 0 for the anchors that are not scored.
+
+    If there are more than two options, an improved set is added to those that were drawn.
+    """
+    value = np.zeros(sets.shape[:2])
+    if not len(scored):
+        return sets, value
+    value[scored] = _information(questions, sets[scored], belief)
+    if questions.screen.n_objects == 3:
+        return sets, value
+    best, best_value = sets[:, 0].copy(), np.zeros(len(sets))
+    best[scored], best_value[scored] = _exchanged(questions, sets[scored], value[scored], belief, rng)
+    return np.concatenate([best[:, np.newaxis], sets], axis=1), np.column_stack([best_value, value])
+
+
+def _exchanged(
+    questions: Questions, sets: NDArray[np.int64], value: Array, belief: Belief, rng: np.random.Generator
+) -> tuple[NDArray[np.int64], Array]:
+    """Return the best set of options of each anchor after exchanging one option at a time, and its information."""
+    each = np.arange(len(sets))
+    first = value.argmax(axis=1)
+    best, best_value = sets[each, first], value[each, first]
+    for place in range(1, questions.screen.n_objects):
+        candidates = np.repeat(best[:, np.newaxis], EXCHANGES, axis=1)
+        candidates[:, :, place] = rng.integers(questions.n_objects, size=candidates.shape[:2])
+        new = _information(questions, candidates, belief)
+        new[(np.diff(np.sort(candidates, axis=2), axis=2) == 0).any(axis=2)] = -1.0  # an object occurs twice
+        chosen = new.argmax(axis=1)
+        is_better = new[each, chosen] > best_value
+        best[is_better] = candidates[each, chosen][is_better]
+        best_value = np.maximum(best_value, new[each, chosen])
+    return best, best_value
+
+
+def _information(questions: Questions, sets: NDArray[np.int64], belief: Belief) -> Array:
+    screen = questions.screen
+    flat = belief.information(questions.kind, sets.reshape(-1, screen.n_objects), screen.n_picks)
+    return flat.reshape(sets.shape[:2])
+
+
+def _is_among(keys: NDArray[np.int64], answered: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Return which keys are among those in a sorted array, in a time that hardly depends on its length."""
+    places = np.searchsorted(answered, keys)
+    found: NDArray[np.bool_] = (places < len(answered)) & (np.append(answered, 0)[places] == keys)
+    return found
 
 
 def _anchor_order(
@@ -259,13 +351,9 @@ def _anchor_order(
 ) -> NDArray[np.int64]:
     """Order the anchors: first objects that occur in no answer, then those that have been an anchor least often."""
     n = questions.n_objects
-    anchors = excluded // n**2
-    if questions.kind == "closer":
-        times = np.bincount(answered[:, 0], minlength=n) + np.bincount(anchors, minlength=n)
-    else:
-        times = np.bincount(answered.ravel(), minlength=n)
-        for part in (anchors, excluded // n % n, excluded % n):
-            times += np.bincount(part, minlength=n)
+    columns = slice(0, 1) if questions.screen.has_anchor else slice(None)
+    times = np.bincount(answered[:, columns].ravel(), minlength=n)
+    times += np.bincount(excluded[:, columns].ravel(), minlength=n)
     is_new = np.bincount(answered.ravel(), minlength=n) == 0
     order = np.lexsort((rng.random(n), times, ~is_new))
     return order if questions.anchors is None else order[np.isin(order, questions.anchors)]
@@ -279,6 +367,23 @@ def _questions_of(answers: Comparisons) -> NDArray[np.int64]:
     i, j, l, k = rows.T  # noqa: E741
     shared = ((i == l, i, j, k), (i == k, i, j, l), (j == l, j, i, k), (j == k, j, i, l))
     return np.concatenate([np.stack(question, axis=1)[same] for same, *question in shared])
+
+
+def _sets_of(answers: Comparisons, n_options: int) -> NDArray[np.int64]:
+    """Return the answered questions (anchor, option, ..., option) with a number of options."""
+    rows = _questions_of(answers)
+    if answers.answers is None or len(rows) < len(answers):
+        return np.zeros((0, 1 + n_options), np.int64)
+    n = answers.n_objects
+    key = answers.answers.astype(np.int64) * n
+    pairs = np.unique(np.concatenate([key + rows[:, 1], key + rows[:, 2]]))  # of an answer and an option
+    answer, option = np.divmod(pairs, n)
+    numbers, start, size = np.unique(answer, return_index=True, return_counts=True)
+    fits = size == n_options
+    options = option[start[fits][:, np.newaxis] + np.arange(n_options)]
+    anchors = np.zeros(int(numbers.max()) + 1, np.int64)
+    anchors[answers.answers] = rows[:, 0]
+    return np.column_stack([anchors[numbers[fits]], options])
 
 
 # ---- Validation of arguments ----------------------------------------------------------------------------------------
@@ -309,17 +414,18 @@ def _object_numbers(about: Sequence[int] | None, n_objects: int) -> tuple[int, .
     return numbers
 
 
-def _question_rows(exclude: Iterable[Sequence[int]], n_objects: int) -> NDArray[np.int64]:
+def _question_rows(exclude: Iterable[Sequence[int]], n_objects: int, width: int) -> NDArray[np.int64]:
     """Check the excluded questions and return them as an array."""
     listed = exclude if isinstance(exclude, np.ndarray) else list(exclude)
     if not len(listed):
-        return np.zeros((0, 3), np.int64)
+        return np.zeros((0, width), np.int64)
     try:
         rows = np.array(listed)
     except ValueError:
         rows = np.zeros(0)
-    if rows.ndim != 2 or rows.shape[1] != 3 or not np.issubdtype(rows.dtype, np.integer):
-        raise ValueError(f"exclude is {exclude!r:.60}; it must contain questions of three object numbers each")
+    if rows.ndim != 2 or rows.shape[1] != width or not np.issubdtype(rows.dtype, np.integer):
+        number = {3: "three"}.get(width, str(width))
+        raise ValueError(f"exclude is {exclude!r:.60}; it must contain questions of {number} object numbers each")
     for place in np.flatnonzero(((rows < 0) | (rows >= n_objects)).any(axis=1))[:1].tolist():
         raise ValueError(
             f"row {place} of exclude is {rows[place].tolist()}; objects have numbers from 0 to {n_objects - 1}"

@@ -1,7 +1,7 @@
 """Quality of the map of a running study: accuracy on random questions over time, ellipses, and verdicts on people."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -9,25 +9,28 @@ import numpy as np
 from closerthan.arrays import Array
 from closerthan.collect.choosing.belief import LOSS
 from closerthan.collect.choosing.quality import Assessment
-from closerthan.collect.store.answers import chosen_answers
+from closerthan.collect.store.answers import chosen_answers, objects_of, picks_of
 from closerthan.collect.store.database import Store
 from closerthan.comparisons import Comparisons
+from closerthan.comparisons.screen import Screen
 from closerthan.evaluate.diagnostics import mentions
 from closerthan.geometry import principal_axes, procrustes_rotation
 from closerthan.metrics import error_interval
 from closerthan.people.quality import assess_people
+from closerthan.result import Result
+from closerthan.settings import TimeOverError
 from closerthan.uncertainty.alignment import align
 from closerthan.uncertainty.ellipses import Ellipses
-from closerthan.wording import counted, percent, percentage_points
+from closerthan.uncertainty.learning_curve import LearningCurve, learning_curve
+from closerthan.wording import counted, percent
 
-__all__ = ["Accuracy", "accuracies", "assessed_people", "ellipses", "enough", "plane"]
+__all__ = ["Accuracy", "accuracies", "assessed_people", "ellipses", "enough", "live_curve", "plane"]
 
 WINDOW = 150  # number of the latest random answers from which an accuracy is computed
 FEWEST = 10  # minimum number of random answers for an accuracy
 _POINTS = 30  # number of points of the curve over time
-_EARLY = 5  # answers per object below which there is no verdict
-_WIDE = 0.08  # maximum half-width of an informative interval
-_RISE = 0.02  # increase of the accuracy from one window to the next that is worth waiting for
+EARLY = 5  # answers per object below which there is no verdict
+FOLDS = 5  # of the learning curve
 
 
 class Accuracy(NamedTuple):
@@ -48,40 +51,46 @@ class Accuracy(NamedTuple):
     high: float
 
 
-def accuracies(store: Store, kind: str) -> list[Accuracy]:
+def accuracies(store: Store, screen: Screen, condition: str = "") -> list[Accuracy]:
     """Return the accuracy at several times, each computed from at most ``WINDOW`` of the latest random answers.
 
     Each random answer is compared with the map in use when its question was drawn, which cannot have been fitted to it.
+    If several options are picked, the accuracy is the mean fraction of right comparisons per answer; the interval still
+    counts answers, since the comparisons of an answer are not independent.
     """
-    maps: dict[int, Array] = {}
-    right: list[tuple[float, bool]] = []
-    for answer in chosen_answers(store, ("random",)):
-        version = answer["map"]
-        if version is not None and version not in maps:
-            places = store.value("SELECT places FROM maps WHERE version = ?", version)
-            maps[version] = np.array(json.loads(places)) if places else np.empty((0, 0))
-        objects = (answer["first"], answer["second"], answer["third"])
-        if version is not None and max(objects) < len(maps[version]):
-            right.append((answer["at"], _predicted(kind, maps[version][list(objects)]) == answer["choice"]))
+    predicted = [answer for answer in chosen_answers(store, ("random",), condition) if answer["map"] is not None]
+    ends = np.unique(np.linspace(0, len(predicted), _POINTS + 1).round().astype(int)[1:]).tolist()
+    used = sorted({place for end in ends for place in range(max(0, end - WINDOW), end)})  # all others are in no window
+    maps = {version: _map(store, version) for version in {predicted[place]["map"] for place in used}}
+    is_right: dict[int, float] = {}
+    for place in used:
+        answer = predicted[place]
+        embedding, objects = maps[answer["map"]], objects_of(answer)
+        if max(objects) < len(embedding):
+            is_right[place] = _fraction_right(screen, objects, picks_of(answer), embedding)
+    times = np.array([row["at"] for row in store.stream("SELECT at FROM answers ORDER BY at")])
     accuracies = []
-    for end in np.unique(np.linspace(0, len(right), _POINTS + 1).round().astype(int)[1:]).tolist():
-        window = [one for _, one in right[max(0, end - WINDOW) : end]]
+    for end in ends:
+        window = [is_right[place] for place in range(max(0, end - WINDOW), end) if place in is_right]
         if len(window) < FEWEST:
             continue
         accuracy = float(np.mean(window))
         low, high = error_interval(accuracy, len(window))
-        at = right[end - 1][0]
-        number = store.value("SELECT count(*) FROM answers WHERE at <= ?", at)
-        accuracies.append(Accuracy(at, number, accuracy, low, high))
+        at = predicted[end - 1]["at"]
+        accuracies.append(Accuracy(at, int(np.searchsorted(times, at, "right")), accuracy, low, high))
     return accuracies
 
 
-def _predicted(kind: str, x: Array) -> int:
-    if kind == "closer":
-        return int(np.argmin(((x[1:] - x[0]) ** 2).sum(axis=1)))
-    # The odd one out is not part of the closest pair.
-    pairs = ((x[[1, 0, 0]] - x[[2, 2, 1]]) ** 2).sum(axis=1)
-    return int(np.argmin(pairs))
+def _map(store: Store, version: int) -> Array:
+    places = store.value("SELECT places FROM maps WHERE version = ?", version)
+    return np.array(json.loads(places)) if places else np.empty((0, 0))
+
+
+def _fraction_right(screen: Screen, objects: Sequence[int], picks: Sequence[int], embedding: Array) -> float:
+    """Return the fraction of the comparisons of an answer that a map predicts; 1 or 0 if there is only one choice."""
+    i, near, far = np.array(screen.comparisons(objects, picks)).T
+    right = ((embedding[i] - embedding[near]) ** 2).sum(axis=1) < ((embedding[i] - embedding[far]) ** 2).sum(axis=1)
+    return float(right.mean() if screen.picks_several else right.all())
 
 
 def plane(embedding: Array, before: list[list[float]] | None) -> Array:
@@ -124,31 +133,36 @@ def assessed_people(answers: Comparisons, n_dims: int, checks: Mapping[str, tupl
     if (answers.n_people or 0) < 2:
         return {}
     return {
-        person.name: {"lapse": round(person.lapse_rate, 4), "verdict": person.verdict, "reasons": person.reasons}
+        person.name: {
+            "lapse": round(person.lapse_rate, 4) if person.lapse_determined else None,
+            "verdict": person.verdict,
+            "reasons": person.reasons,
+        }
         for person in assess_people(answers, n_dims, loss=LOSS, checks=checks).people
     }
 
 
-def enough(accuracies: list[Accuracy], answers: int, objects: int) -> str:
-    """Return advice in words on whether to continue the study."""
-    if answers < _EARLY * objects:
+def live_curve(answers: Comparisons, result: Result, time_limit: float | None = None) -> LearningCurve:
+    """Return the learning curve of ``closerthan enough``, with the loss and the settings of the live map."""
+    return learning_curve(answers, result=result, n_folds=FOLDS, time_limit=time_limit)
+
+
+def enough(answers: Comparisons, result: Result, time_limit: float | None = None) -> str:
+    """Return advice in words on whether to continue the study, by the rule of ``closerthan enough``."""
+    if answers.n_answers < EARLY * answers.n_objects:
         return (
-            f"Too early to say: {counted(answers, 'answer')} for {counted(objects, 'object')}; "
-            f"look again at {_EARLY * objects:,} answers."
+            f"Too early to say: {counted(answers.n_answers, 'answer')} for {counted(answers.n_objects, 'object')}; "
+            f"look again at {EARLY * answers.n_objects:,} answers."
         )
-    if not accuracies or accuracies[-1].high - accuracies[-1].low > 2 * _WIDE:
-        return "Too few random questions have been answered to measure the accuracy. Keep collecting answers."
-    now = accuracies[-1]
-    interval = f"95 % interval {percent(now.low, 0)} to {percent(now.high, 0)}"
-    sentence = f"The map predicts {percent(now.accuracy, 0)} of new random answers ({interval})"
-    before = [one for one in accuracies if one.answers <= now.answers * 2 / 3]
-    if not before:
-        return f"{sentence}. Keep collecting answers until the accuracy no longer rises."
-    rise = now.accuracy - before[-1].accuracy
-    if rise > _RISE:
-        more = f"{percentage_points(rise, 0)} percentage points more than at {before[-1].answers:,} answers"
-        return f"{sentence}, {more}. The accuracy is still rising: keep collecting answers."
-    return (
-        f"{sentence}, no clear increase since {before[-1].answers:,} answers. More answers would change little: "
-        "the study has enough, or nearly enough, answers."
-    )
+    try:
+        curve = live_curve(answers, result, time_limit)
+    except TimeOverError:
+        return "Not measured: with so many answers it takes too long here. Export them, and run closerthan enough."
+    except ValueError as error:  # for example, four objects make only four sets of three
+        return f"Not measured: {error}."
+    if curve.is_chance:
+        return (
+            f"No better than chance: the map predicts {percent(1 - curve.now.error, 0)} of new answers. Check the "
+            "question and the participants; or there are still far too few answers."
+        )
+    return " ".join(f"{text[0].upper()}{text[1:]}." for text in (curve.sentences()[0], curve.advice))

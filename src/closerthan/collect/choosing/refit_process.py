@@ -4,24 +4,52 @@ import contextlib
 import subprocess
 import sys
 import threading
+from collections.abc import Sequence
 from pathlib import Path
 
-__all__ = ["RefitProcess"]
+__all__ = ["FAILED", "RefitProcess"]
+
+FAILED = "failed: "
+"""The beginning of the line that the process prints if a refit fails; the reason follows."""
+
+MORE = 0.02  # fraction of the answers that must be new before the next refit, if that is more than one per object
 
 
 class RefitProcess:
-    """Requests a refit after every ``every`` answers, one at a time, without waiting for the result.
+    """Requests refits, one at a time, without waiting for the result.
 
-    A process that dies is restarted for the next refit; participants get random questions in the meantime.
+    A refit is due after ``every`` answers, or after a fiftieth of all answers if that is more. A process that dies or
+    cannot be started is started again when the next refit is due; participants get random questions in the meantime,
+    and ``problem`` says why.
+
+    Parameters
+    ----------
+    folder
+        The folder of the study.
+    every
+        Number of answers between two refits.
+    command
+        The command line of the process, without the folder.
+
+    Attributes
+    ----------
+    problem
+        Why the latest refit failed; empty if it succeeded.
     """
 
-    def __init__(self, folder: Path, every: int) -> None:
-        self._folder, self._every = folder, every
+    def __init__(
+        self,
+        folder: Path,
+        every: int,
+        command: Sequence[str] = (sys.executable, "-m", "closerthan.collect.choosing.refit"),
+    ) -> None:
+        self._command, self._every, self._due = [*command, str(folder)], every, every
         # Number of answers since the last refit. The first refit is due immediately, because it fills the queue.
         self._new = every
         self._lock = threading.Lock()
         self._process: subprocess.Popen[str] | None = None
         self._busy = self._stopped = False
+        self.problem = ""
 
     def answered(self) -> None:
         """Count an answer, and request a refit if one is due."""
@@ -29,39 +57,58 @@ class RefitProcess:
             self._new += 1
         self.request()
 
-    def request(self) -> None:
-        """Start a refit if one is due and none is running."""
+    def renew(self) -> None:
+        """Request a refit although there are few new answers, because other answers count now."""
         with self._lock:
-            if self._busy or self._stopped or self._new < self._every:
+            self._new = self._due
+        self.request()
+
+    def request(self) -> None:
+        """Start a refit if one is due and none is running. Failures are recorded in ``problem`` and never raised."""
+        with self._lock:
+            if self._busy or self._stopped or self._new < self._due:
                 return
-            if self._process is None or self._process.poll() is not None:
-                self._start()
-            self._busy, self._new = True, 0
-            process = self._process
-        assert process is not None
-        assert process.stdin is not None
-        with contextlib.suppress(OSError):  # the process has just died; the next refit restarts it
-            process.stdin.write("\n")
-            process.stdin.flush()
+            self._new = 0
+            try:
+                if self._process is None or self._process.poll() is not None:
+                    self._process = self._started()
+                assert self._process.stdin is not None
+                self._process.stdin.write("\n")
+                self._process.stdin.flush()
+                self._busy = True
+            except (OSError, RuntimeError) as error:  # no more files, memory or threads, or Python was upgraded
+                self.problem = f"the process that fits the map cannot be started ({error})"
 
-    def _start(self) -> None:
-        self._process = subprocess.Popen(
-            [sys.executable, "-m", "closerthan.collect.choosing.refit", str(self._folder)],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-        )
-        threading.Thread(target=self._listen, args=(self._process,), daemon=True).start()
+    def _started(self) -> "subprocess.Popen[str]":
+        process = subprocess.Popen(self._command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        try:
+            threading.Thread(target=self._listen, args=(process,), daemon=True).start()
+        except RuntimeError:
+            process.kill()
+            process.wait()
+            raise
+        return process
 
-    def _listen(self, process: subprocess.Popen[str]) -> None:
+    def _listen(self, process: "subprocess.Popen[str]") -> None:
         assert process.stdout is not None
-        for _ in process.stdout:
+        for line in process.stdout:
             with self._lock:
                 self._busy = False
+                if line.startswith(FAILED):
+                    self.problem = line.removeprefix(FAILED).strip()
+                else:
+                    self.problem = ""
+                    self._due = max(self._every, int(MORE * int(line)))  # the process prints the number of answers
             self.request()
-        process.wait()
+        status = process.wait()
+        process.stdout.close()
         with self._lock:
+            assert process.stdin is not None
+            with contextlib.suppress(OSError):  # the process died before it read everything
+                process.stdin.close()
             self._busy = False
+            if not self._stopped:
+                self.problem = f"the process that fits the map ended with status {status}; the server's log says why"
 
     def stop(self) -> None:
         """Stop the process."""

@@ -1,21 +1,23 @@
 """The SQLite database of a study, in which every acknowledged answer survives a power failure."""
 
 import contextlib
+import itertools
 import json
 import os
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Self
 
 from closerthan.collect.store.schema import MIGRATIONS, migrate
+from closerthan.files.formats.study import DATABASE as FILE
 from closerthan.operating_system import make_private
 from closerthan.saving import whole_file
 
 __all__ = ["FILE", "Store"]
 
-FILE = "answers.sqlite"
 PATIENCE = 10.0  # seconds to wait while another process is writing
+_AT_ONCE = 500  # rows per transaction
 
 
 class Store:
@@ -89,7 +91,10 @@ class Store:
 
     @contextlib.contextmanager
     def reading(self) -> Iterator[None]:
-        """Run the block in a read transaction, so that all queries see the same state."""
+        """Run the block in a read transaction, so that all queries see the same state; blocks may be nested."""
+        if self._connection.in_transaction:
+            yield
+            return
         self._connection.execute("BEGIN")
         try:
             yield
@@ -99,6 +104,10 @@ class Store:
     def rows(self, query: str, *values: Any) -> list[sqlite3.Row]:
         """Return all rows of a query."""
         return self._connection.execute(query, values).fetchall()
+
+    def stream(self, query: str, *values: Any) -> Iterator[sqlite3.Row]:
+        """Yield the rows of a query one by one; until the last one, they are read from the same state of the file."""
+        yield from self._connection.execute(query, values)
 
     def row(self, query: str, *values: Any) -> sqlite3.Row | None:
         """Return the first row of a query, or None."""
@@ -120,6 +129,13 @@ class Store:
         """Run a statement that writes, and return the number of changed rows."""
         return self._connection.execute(query, values).rowcount
 
+    def change_many(self, query: str, rows: Iterable[Sequence[Any]]) -> None:
+        """Run a statement that writes for each row of values, in transactions so short that nobody waits for them."""
+        waiting = iter(rows)
+        while part := list(itertools.islice(waiting, _AT_ONCE)):
+            with self.writing():
+                self._connection.executemany(query, part)
+
     def name_objects(self, names: Sequence[str]) -> dict[str, int]:
         """Number the objects and return the numbers; known names keep theirs, and other stored objects are hidden."""
         with self.writing():
@@ -133,10 +149,11 @@ class Store:
                 self.change("UPDATE objects SET shown = 1 WHERE name = ?", name)
         return {name: numbers[name] for name in names}
 
-    def latest_judgement(self) -> Any:
+    def latest_judgement(self, condition: str = "") -> Any:
         """Return the latest assessment of a map as JSON data, or an empty dictionary if there is none."""
-        query = "SELECT judgement FROM maps WHERE judgement IS NOT NULL ORDER BY version DESC LIMIT 1"
-        return json.loads(self.value(query) or "{}")
+        query = """SELECT judgement FROM maps WHERE judgement IS NOT NULL AND condition = ?
+        ORDER BY version DESC LIMIT 1"""
+        return json.loads(self.value(query, condition) or "{}")
 
     def tidy(self) -> None:
         """Move the journal into the file, so that the journal does not retain deleted data."""

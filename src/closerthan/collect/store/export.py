@@ -1,24 +1,23 @@
-"""Export a study (answers for ``closerthan fit``, the map, a ZIP archive), and delete participants."""
+"""Export a study: answers for ``closerthan fit``, participants, the map, and a ZIP archive of everything."""
 
-import csv
-import io
 import json
+import math
 import tempfile
 import zipfile
 from collections.abc import Iterator
-from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
+from closerthan.collect.choosing.participant_table import participant_lines
 from closerthan.collect.store.access import Access
+from closerthan.collect.store.csv_text import csv_line, spreadsheet_safe
 from closerthan.collect.store.database import FILE, Store
 from closerthan.collect.study.description import Study
+from closerthan.files.formats.study import answer_header, answer_rows
 
-__all__ = ["answer_lines", "forget", "map_lines", "write_study"]
+__all__ = ["TABLES", "answer_lines", "map_lines", "map_tables", "table_lines", "write_study"]
 
-_SIDES = ("left", "right")
-_RESPONSE = ("rt_ms", "kind", "place")
-_SELECTION = ("repeats_place", "score", "map", "probability")  # how the question was selected
+TABLES = ("answers.csv", "all-answers.csv", "participants.csv")
+"""The tables of a study, as CSV files, besides those of :func:`map_tables`."""
 
 
 def answer_lines(
@@ -33,46 +32,26 @@ def answer_lines(
         are always included; ``closerthan fit`` ignores them because of their kind.
     identities
         Whether to write the recruiter's ids instead of their keyed hashes.
+
+    The column excluded marks the answers of people whom the researcher left out. Pilots are never written.
     """
-    names = {row["number"]: row["name"] for row in store.rows("SELECT number, name FROM objects")}
-    is_closer = study.kind == "closer"
-    question_columns = ("anchor", "near", "far", "near_side") if is_closer else ("item_1", "item_2", "item_3", "odd")
-    extra_columns = (("left", "right", "said") if is_closer else ("said",)) if everything else ()
-    yield _line(["participant", *question_columns, *_RESPONSE, *extra_columns, *_SELECTION, "time"])
-    rows = store.rows(
-        """SELECT questions.*, said, choice, rt_ms, at, value AS person,
-        (SELECT place FROM questions AS earlier WHERE earlier.id = questions.repeats) AS repeats_place
-        FROM answers JOIN questions ON question = id
-        LEFT JOIN identities ON identities.participant = questions.participant AND role = 'person'
-        ORDER BY questions.participant, place"""
-    )
-    for row in rows:
-        if not everything and (row["said"] != "choice" or row["kind"] == "practice"):
-            continue
-        person = row["person"] if identities and row["person"] else access.pseudonym(row["participant"], row["person"])
-        objects = [names[row[column]] for column in ("first", "second", "third")]
-        extra = [*objects[1:], row["said"]] if is_closer else [row["said"]]
-        time = datetime.fromtimestamp(row["at"], UTC).isoformat(timespec="milliseconds")
-        cells = [person, *_answer_cells(study.kind, objects, row["choice"]), *(row[column] for column in _RESPONSE)]
-        cells += extra if everything else ()
-        yield _line([*cells, *(row[column] for column in _SELECTION), time])
+
+    def name_of(participant: int, person: str | None) -> str:
+        return spreadsheet_safe(person) if identities and person else access.pseudonym(participant, person)
+
+    yield csv_line(answer_header(study.screen, everything=everything))
+    yield from map(csv_line, answer_rows(store.stream, study.screen, name_of, everything=everything))
 
 
-def _answer_cells(kind: str, objects: list[str], choice: int | None) -> list[Any]:
-    if kind == "odd":
-        return [*objects, "" if choice is None else objects[choice]]
-    if choice is None:
-        return [objects[0], "", "", ""]
-    return [objects[0], objects[1 + choice], objects[2 - choice], _SIDES[choice]]
-
-
-def map_lines(store: Store) -> Iterator[str]:
+def map_lines(store: Store, condition: str = "") -> Iterator[str]:
     """Yield the lines of map.csv: the latest map for ``closerthan predict``, or only the header if there is none."""
-    places = json.loads(store.value("SELECT places FROM maps ORDER BY version DESC LIMIT 1") or "[]")
+    query = "SELECT places FROM maps WHERE condition = ? ORDER BY version DESC LIMIT 1"
+    places = json.loads(store.value(query, condition) or "[]")
     names = [row["name"] for row in store.rows("SELECT name FROM objects ORDER BY number")]
-    yield _line(["name", *(f"x{number + 1}" for number in range(len(places[0]) if places else 2))])
+    yield csv_line(["name", *(f"x{number + 1}" for number in range(len(places[0]) if places else 2))])
     for name, place in zip(names, places, strict=False):
-        yield _line([name, *place])
+        if not math.isnan(place[0]):  # the object is part of the condition
+            yield csv_line([name, *place])
 
 
 def write_study(store: Store, study: Study, access: Access, path: Path) -> None:
@@ -81,45 +60,26 @@ def write_study(store: Store, study: Study, access: Access, path: Path) -> None:
         copy = Path(folder) / FILE
         store.backup(copy)
         archive.write(copy, FILE)
-        for name in ("study.toml", "objects.csv"):
+        for name in ("study.toml", "objects.csv", *study.lists):
             archive.write(study.folder / name, name)
         for stimulus in study.objects:
             if stimulus.file is not None:
                 name = stimulus.file.relative_to(study.folder).as_posix()
                 archive.write(stimulus.file, name, zipfile.ZIP_STORED)
-        archive.writestr("answers.csv", "".join(answer_lines(store, study, access)))
-        archive.writestr("all-answers.csv", "".join(answer_lines(store, study, access, everything=True)))
-        archive.writestr("map.csv", "".join(map_lines(store)))
+        for name in (*TABLES, *map_tables(study)):
+            with archive.open(name, "w", force_zip64=True) as file:
+                file.writelines(line.encode() for line in table_lines(store, study, access, name))
 
 
-def forget(store: Store, access: Access, person: str) -> int:
-    """Delete a person with all of their answers, and return the number of these answers.
-
-    ``person`` is the recruiter's id or the name in the exported answers.
-    """
-    rows = store.rows(
-        """SELECT number, value AS person FROM participants
-        LEFT JOIN identities ON participant = number AND role = 'person'"""
-    )
-    numbers = [
-        row["number"] for row in rows if person in (row["person"], access.pseudonym(row["number"], row["person"]))
-    ]
-    if not numbers:
-        raise ValueError(
-            f"there is no participant {person!r}; pass the recruiter's id, or the name in the column participant of "
-            "the exported answers"
-        )
-    with store.writing():
-        (number,) = numbers
-        answers = store.value(
-            "SELECT count(*) FROM answers JOIN questions ON question = id WHERE participant = ?", number
-        )
-        store.change("DELETE FROM participants WHERE number = ?", number)
-    store.tidy()
-    return int(answers)
+def map_tables(study: Study) -> list[str]:
+    """Return the names of the tables with the map of the study, or of each condition."""
+    return [f"map-{condition.name}.csv" for condition in study.conditions] or ["map.csv"]
 
 
-def _line(cells: list[Any]) -> str:
-    text = io.StringIO()
-    csv.writer(text, lineterminator="\n").writerow(["" if cell is None else cell for cell in cells])
-    return text.getvalue()
+def table_lines(store: Store, study: Study, access: Access, name: str) -> Iterator[str]:
+    """Yield the lines of one of the ``TABLES`` or of :func:`map_tables`."""
+    if name.startswith("map"):
+        return map_lines(store, name.removeprefix("map").removeprefix("-").removesuffix(".csv"))
+    if name == "participants.csv":
+        return participant_lines(store, study, access)
+    return answer_lines(store, study, access, everything=name == "all-answers.csv")

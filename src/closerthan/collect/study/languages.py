@@ -1,152 +1,97 @@
-"""Texts of the participant's page by language. A study can replace each of them."""
+"""The words of the participant's page, from one TOML file per language. A study can replace each of them."""
 
+import functools
+import re
+import tomllib
 from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib.resources import files
+from pathlib import Path
 
-__all__ = ["TEXTS"]
+__all__ = ["ENGLISH", "LANGUAGES", "Language", "find_language", "is_language_tag", "template"]
 
-_ENGLISH = {
-    "agree": "I agree to take part",
-    "decline": "I do not agree",
-    "start": "Start",
-    "practice": "Practice {place} of {number}",
-    "place": "Question {place} of {number}",
-    "practice_done": "That was the practice. From now on, your answers count.",
-    "go_on": "Continue",
-    "welcome_back": "Welcome back! Your earlier answers are saved, so you can continue where you stopped.",
-    "someone_else": "I am someone else",
-    "skip": "Skip",
-    "tie": "Equally similar",
-    "all_alike": "All equally similar",
-    "left": "Left",
-    "middle": "Middle",
-    "right": "Right",
-    "reference": "Compare with",
-    "play": "Play",
-    "choose": "This one",
-    "pause": "Pause videos",
-    "resume": "Play videos",
-    "keys_on": "Keyboard: on",
-    "keys_off": "Keyboard: off",
-    "waiting": "No connection. Your answers are kept and will be sent as soon as you are online again.",
-    "loading": "Loading …",
-    "thanks": "Thank you! All your answers have been saved.",
-    "declined": "You chose not to take part, so nothing about you has been saved. You can close this page. Thank you!",
-    "code": "Your completion code",
-    "back": "Return to the site that you came from",
-    "leaving": "You will be redirected in {seconds} seconds.",
-    "stay": "Stay here",
-    "preview": "This is a preview. Please accept the task to take part.",
-    "gone": "Your data have been deleted, or the study is over. You can close this page.",
-    "problem": "Something went wrong. Please reload the page.",
-}
+_WORDS = files("closerthan.collect.study").joinpath("words")
+LANGUAGES = tuple(sorted(file.name.removesuffix(".toml") for file in _WORDS.iterdir() if file.name.endswith(".toml")))
+"""The languages whose words are part of the package."""
 
-_GERMAN = {
-    "agree": "Ich stimme zu und nehme teil",
-    "decline": "Ich stimme nicht zu",
-    "start": "Start",
-    "practice": "Übung {place} von {number}",
-    "place": "Frage {place} von {number}",
-    "practice_done": "Das war die Übung. Ab jetzt zählen Ihre Antworten.",
-    "go_on": "Weiter",
-    "welcome_back": "Willkommen zurück! Ihre bisherigen Antworten sind gespeichert; Sie können dort weitermachen.",
-    "someone_else": "Ich bin jemand anderes",
-    "skip": "Überspringen",
-    "tie": "Beide gleich",
-    "all_alike": "Alle gleich",
-    "left": "Links",
-    "middle": "Mitte",
-    "right": "Rechts",
-    "reference": "Vergleichen mit",
-    "play": "Abspielen",
-    "choose": "Dieses",
-    "pause": "Videos anhalten",
-    "resume": "Videos abspielen",
-    "keys_on": "Tastatur: an",
-    "keys_off": "Tastatur: aus",
-    "waiting": "Keine Verbindung. Ihre Antworten bleiben erhalten und werden gesendet, sobald Sie wieder online sind.",
-    "loading": "Lädt …",
-    "thanks": "Vielen Dank! Alle Antworten sind gespeichert.",
-    "declined": "Sie nehmen nicht teil; über Sie wurde nichts gespeichert. Sie können die Seite schließen. Danke!",
-    "code": "Ihr Abschlusscode",
-    "back": "Zurück zur Seite, von der Sie kamen",
-    "leaving": "In {seconds} Sekunden geht es dorthin zurück.",
-    "stay": "Hier bleiben",
-    "preview": "Dies ist eine Vorschau. Nehmen Sie die Aufgabe an, um teilzunehmen.",
-    "gone": "Ihre Daten wurden gelöscht, oder die Studie ist beendet. Sie können die Seite schließen.",
-    "problem": "Etwas ist schiefgegangen. Bitte laden Sie die Seite neu.",
-}
 
-_FRENCH = {
-    "agree": "J’accepte de participer",
-    "decline": "Je n’accepte pas",
-    "start": "Commencer",
-    "practice": "Essai {place} sur {number}",
-    "place": "Question {place} sur {number}",
-    "practice_done": "C’était l’essai. À partir de maintenant, vos réponses comptent.",
-    "go_on": "Continuer",
-    "welcome_back": "Bon retour ! Vos réponses sont enregistrées ; vous pouvez continuer.",
-    "someone_else": "Je suis quelqu’un d’autre",
-    "skip": "Passer",
-    "tie": "Les deux pareils",
-    "all_alike": "Tous pareils",
-    "left": "Gauche",
-    "middle": "Milieu",
-    "right": "Droite",
-    "reference": "Comparer avec",
-    "play": "Écouter",
-    "choose": "Celui-ci",
-    "pause": "Arrêter les vidéos",
-    "resume": "Lire les vidéos",
-    "keys_on": "Clavier : oui",
-    "keys_off": "Clavier : non",
-    "waiting": "Pas de connexion. Vos réponses sont conservées et seront envoyées dès que vous serez en ligne.",
-    "loading": "Chargement …",
-    "thanks": "Merci ! Toutes les réponses sont enregistrées.",
-    "declined": "Vous ne participez pas ; rien à votre sujet n’a été enregistré. Vous pouvez fermer la page. Merci !",
-    "code": "Votre code de fin",
-    "back": "Retour au site d’origine",
-    "leaving": "Vous y serez redirigé dans {seconds} secondes.",
-    "stay": "Rester ici",
-    "preview": "Ceci est un aperçu. Acceptez la tâche pour participer.",
-    "gone": "Vos données ont été effacées, ou l’étude est terminée. Vous pouvez fermer la page.",
-    "problem": "Un problème est survenu. Veuillez recharger la page.",
-}
+@dataclass(frozen=True)
+class Language:
+    """The direction of writing ("ltr" or "rtl"), and the words of buttons and messages by name."""
 
-_SPANISH = {
-    "agree": "Acepto participar",
-    "decline": "No acepto",
-    "start": "Empezar",
-    "practice": "Práctica {place} de {number}",
-    "place": "Pregunta {place} de {number}",
-    "practice_done": "Esa fue la práctica. A partir de ahora, sus respuestas cuentan.",
-    "go_on": "Continuar",
-    "welcome_back": "¡Hola de nuevo! Sus respuestas están guardadas; puede continuar.",
-    "someone_else": "Soy otra persona",
-    "skip": "Saltar",
-    "tie": "Los dos igual",
-    "all_alike": "Todos iguales",
-    "left": "Izquierda",
-    "middle": "Centro",
-    "right": "Derecha",
-    "reference": "Comparar con",
-    "play": "Escuchar",
-    "choose": "Este",
-    "pause": "Parar los vídeos",
-    "resume": "Ver los vídeos",
-    "keys_on": "Teclado: sí",
-    "keys_off": "Teclado: no",
-    "waiting": "Sin conexión. Sus respuestas se conservan y se enviarán cuando vuelva a tener conexión.",
-    "loading": "Cargando …",
-    "thanks": "¡Gracias! Todas las respuestas están guardadas.",
-    "declined": "No participa; no se ha guardado nada sobre usted. Puede cerrar la página. ¡Gracias!",
-    "code": "Su código de finalización",
-    "back": "Volver a la página de origen",
-    "leaving": "Volverá allí en {seconds} segundos.",
-    "stay": "Quedarse aquí",
-    "preview": "Esto es una vista previa. Acepte la tarea para participar.",
-    "gone": "Sus datos se han borrado, o el estudio ha terminado. Puede cerrar la página.",
-    "problem": "Algo salió mal. Vuelva a cargar la página.",
-}
+    direction: str
+    words: Mapping[str, str]
 
-TEXTS: Mapping[str, Mapping[str, str]] = {"en": _ENGLISH, "de": _GERMAN, "fr": _FRENCH, "es": _SPANISH}
-"""The texts of the buttons and messages, by language and name."""
+
+def is_language_tag(tag: str) -> bool:
+    """Return whether a text has the form of a language tag.
+
+    Examples
+    --------
+    >>> [is_language_tag(tag) for tag in ("en", "pt-BR", "zh-Hant-TW", "English", "")]
+    [True, True, True, False, False]
+    """
+    return re.fullmatch(r"[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8})*", tag) is not None
+
+
+def find_language(tag: str, folder: Path) -> Language:
+    """Return the words for a language tag: from TAG.toml in the folder of a study, or from the package.
+
+    For a regional variant, such as pt-BR, the words of the language itself are used if there are no others.
+
+    Examples
+    --------
+    >>> find_language("ar", Path()).direction, find_language("pt-BR", Path()).words["start"]
+    ('rtl', 'Começar')
+    """
+    own = folder / f"{tag}.toml"
+    if own.is_file():
+        return _own_language(own)
+    for name in (tag, tag.partition("-")[0]):
+        if name.lower() in LANGUAGES:
+            return _included(name.lower())
+    raise ValueError(
+        f'there are no words for "{tag}"; write them with: closerthan collect translate {folder} {tag}, or use one of '
+        f"{', '.join(LANGUAGES)}"
+    )
+
+
+def template(tag: str) -> str:
+    """Return the text of a file with English words, to be translated."""
+    text = _WORDS.joinpath("en.toml").read_text(encoding="utf-8")
+    _, _, rest = text.partition("\n")
+    return (
+        f"# The words of the participant's page in the language {tag}: translate the texts in quotes, but not the\n"
+        f'# words in braces. If the language is written from right to left, change the direction to "rtl".\n{rest}'
+    )
+
+
+@functools.cache
+def _included(name: str) -> Language:
+    content = tomllib.loads(_WORDS.joinpath(f"{name}.toml").read_text(encoding="utf-8"))
+    return Language(content["direction"], content["words"])
+
+
+def _own_language(path: Path) -> Language:
+    """Read a file that a researcher wrote; words that are missing, such as those of a newer version, stay English."""
+    try:
+        content = tomllib.loads(path.read_text(encoding="utf-8-sig"))
+    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise ValueError(f"{path} cannot be read ({error}); compare it with a file that translate writes") from None
+    direction, words = content.get("direction", "ltr"), content.get("words", {})
+    if direction not in ("ltr", "rtl"):
+        raise ValueError(f'{path}: direction is {direction!r}; it must be "ltr" or "rtl"')
+    for name, text in words.items():
+        if name not in ENGLISH.words:
+            raise ValueError(f"{path}: {name} is unknown; remove it")
+        if not isinstance(text, str) or _placeholders(text) != _placeholders(ENGLISH.words[name]):
+            braces = ", ".join(sorted(_placeholders(ENGLISH.words[name]))) or "no words"
+            raise ValueError(f"{path}: {name} is {text!r}; it must be a text with {braces} in braces")
+    return Language(direction, {**ENGLISH.words, **words})
+
+
+def _placeholders(text: str) -> set[str]:
+    return set(re.findall(r"\{(\w+)\}", text))
+
+
+ENGLISH = _included("en")

@@ -10,9 +10,9 @@ from closerthan.arrays import Array
 from closerthan.checks import number
 from closerthan.collect.choosing.belief import FEWEST, fit_belief, fit_maps
 from closerthan.collect.choosing.information import Questions, choose
-from closerthan.collect.store.answers import triplets
 from closerthan.collect.study.description import Study
 from closerthan.comparisons import Comparisons
+from closerthan.comparisons.screen import Screen
 from closerthan.metrics import triplet_error
 
 __all__ = ["RUNS", "SimulatedPeople", "Step", "simulate", "simulate_runs"]
@@ -42,21 +42,22 @@ class SimulatedPeople:
         number("lapses", self.lapses, lambda fraction: 0 <= fraction <= 1, "lie between 0 and 1")
 
     def answers(
-        self, kind: str, points: Array, questions: NDArray[np.int64], rng: np.random.Generator
+        self, screen: Screen, points: Array, questions: NDArray[np.int64], rng: np.random.Generator
     ) -> list[list[tuple[int, int, int]]]:
         """Simulate the answers to questions; each answer is a list of triplets (anchor, near, far)."""
         typical = float(np.sqrt(2 * points.var(axis=0).sum()))
         # For odd-one-out questions, pair c leaves out option c, which is the odd one if the pair is the closest.
-        pairs = [(0, 1), (0, 2)] if kind == "closer" else [(1, 2), (0, 2), (0, 1)]
+        pairs = (
+            [(0, 1 + option) for option in range(screen.n_options)] if screen.has_anchor else [(1, 2), (0, 2), (0, 1)]
+        )
         distances = np.stack(
             [np.linalg.norm(points[questions[:, a]] - points[questions[:, b]], axis=1) for a, b in pairs], axis=1
         )
-        choice = (distances + self.level * typical * rng.normal(size=distances.shape)).argmin(axis=1)
-        lapsed = rng.random(len(choice)) < self.lapses
-        choice[lapsed] = rng.integers(len(pairs), size=int(lapsed.sum()))
-        return [
-            triplets(kind, tuple(row), option) for row, option in zip(questions.tolist(), choice.tolist(), strict=True)
-        ]
+        perceived = distances + self.level * typical * rng.normal(size=distances.shape)
+        lapsed = rng.random(len(perceived)) < self.lapses
+        perceived[lapsed] = rng.random((int(lapsed.sum()), len(pairs)))
+        picks = np.argsort(perceived, axis=1)[:, : screen.n_picks]
+        return [screen.comparisons(row, picked) for row, picked in zip(questions.tolist(), picks.tolist(), strict=True)]
 
 
 @dataclass(frozen=True)
@@ -71,29 +72,35 @@ class Step:
 def simulate(study: Study, people: SimulatedPeople, most: int, rng: np.random.Generator) -> Iterator[Step]:
     """Simulate the study with a growing number of participants, up to ``most``.
 
-    Each participant gets the study's chosen and random questions. Repeats, shared questions and checks carry little
-    information about the map and are left out.
+    Each participant gets the study's chosen and random questions, and those of the researcher's own list. Repeats,
+    shared questions and checks carry little information about the map and are left out.
     """
-    n_objects, kind = len(study.objects), study.kind
+    n_objects, screen = len(study.objects), study.screen
     points = rng.normal(size=(n_objects, study.dimensions))
-    questions = Questions(kind, n_objects)
+    questions = Questions(study.kind, n_objects, n_options=study.shown, n_picks=study.picks)
     exact = SimulatedPeople(0.0, 0.0)
     test_questions = questions.draw(rng.integers(n_objects, size=TEST), 1, rng)[:, 0]
-    test = _comparisons(exact.answers(kind, points, test_questions, rng), n_objects)
-    each = study.count_of("chosen") + study.count_of("random")
+    test = _comparisons(exact.answers(screen, points, test_questions, rng), n_objects)
+    number_of = {stimulus.name: number for number, stimulus in enumerate(study.objects)}
+    own = np.array([[number_of[name] for name in names] for names in study.own_questions], np.int64)
+    n_chosen = study.count_of("chosen") + study.count_of("random")
+    each = n_chosen + study.count_of("own")
     if not each:
         raise ValueError("all questions are shared, repeated or checks; lower these shares in study.toml")
-    random_fraction = study.count_of("random") / each
+    random_fraction = study.count_of("random") / max(n_chosen, 1)
     answers: list[list[tuple[int, int, int]]] = []
-    excluded = np.zeros(0, np.int64)
+    excluded = np.zeros((0, screen.n_objects), np.int64)
     comparisons, belief, n_people, total = None, None, 0, 1
     while n_people < most:
         total = min(max(total, round(total * GROWTH), n_people + 1), most)
         while len(answers) < total * each:
             # Like the server, choose new questions after about one answer per object.
             count = min(max(n_objects, len(answers) // 10), total * each - len(answers), questions.number)
-            rows = choose(questions, comparisons, count, rng, excluded, belief, random_fraction).rows
-            answers += people.answers(kind, points, rows, rng)
+            n_own = count - round(count * n_chosen / each)
+            rows = choose(questions, comparisons, count - n_own, rng, excluded, belief, random_fraction).rows
+            if n_own:
+                rows = np.concatenate([rows, own[rng.integers(len(own), size=n_own)]])
+            answers += people.answers(screen, points, rows, rng)
             comparisons = _comparisons(answers, n_objects)
             if len(answers) >= FEWEST * n_objects * study.dimensions:
                 belief = fit_belief(comparisons, fit_maps(comparisons, study.dimensions, rng), rng)

@@ -9,6 +9,8 @@ __all__ = ["RECRUITERS", "Recruiter"]
 
 _PREVIEW = "ASSIGNMENT_ID_NOT_AVAILABLE"
 _LONGEST = 200  # maximum length of a recruiter's id, in characters
+# Placeholders that the recruiter should have replaced, such as {{%PROLIFIC_PID%}}, ${e://Field/id}, %CODE%, [id] or ...
+_UNFILLED = re.compile(r".*[{}].*|%.*%|\[.*\]|<.*>|[\W_]*|undefined|null|none", re.IGNORECASE | re.DOTALL)
 
 
 @dataclass(frozen=True)
@@ -30,6 +32,8 @@ class Recruiter:
     >>> prolific = RECRUITERS["prolific"]
     >>> prolific.identity({"PROLIFIC_PID": "5f", "utm": "x"})
     {'person': '5f'}
+    >>> prolific.missing({"PROLIFIC_PID": "{{%PROLIFIC_PID%}}"}), prolific.missing({"PROLIFIC_PID": "5f"})
+    ('PROLIFIC_PID', '')
     >>> prolific.way_back("C1", {"person": "5f"})
     'https://app.prolific.com/submissions/complete?cc=C1'
     """
@@ -42,6 +46,17 @@ class Recruiter:
         """Return the recruiter's parameters in the address by role, without those that are empty."""
         values = {role: address.get(name, "").strip() for role, name in self.parameters.items()}
         return {role: value[:_LONGEST] for role, value in values.items() if value}
+
+    def missing(self, address: Mapping[str, str]) -> str:
+        """Return the name of a parameter that is missing, empty or still a placeholder, or "" if there is none.
+
+        The parameter of the role ``person`` is required. Others may be missing, but must not be placeholders.
+        """
+        for role, name in self.parameters.items():
+            value = address.get(name, "").strip()
+            if (role == "person" or value) and _UNFILLED.fullmatch(value):
+                return name
+        return ""
 
     def is_preview(self, address: Mapping[str, str]) -> bool:
         """Return whether the task is only being previewed."""

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import multiprocessing
 import tempfile
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -12,27 +13,33 @@ from typing import Any, NamedTuple
 
 from starlette.background import BackgroundTask
 from starlette.requests import Request
-from starlette.responses import FileResponse, Response, StreamingResponse
+from starlette.responses import FileResponse, JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 
-from closerthan.collect.choosing.quality import people
+from closerthan.collect.choosing.quality import Page, Votes, n_people, people, shared_votes
+from closerthan.collect.choosing.refit_process import RefitProcess
 from closerthan.collect.store.access import Access
+from closerthan.collect.store.admission import admission, places_by_condition, places_taken, set_state, study_state
 from closerthan.collect.store.database import FILE, Store
-from closerthan.collect.store.export import answer_lines, map_lines, write_study
+from closerthan.collect.store.download import write_download
+from closerthan.collect.store.keyed_codes import pilot_ticket
+from closerthan.collect.store.participants import exclude, include
 from closerthan.collect.store.progress import progress
 from closerthan.collect.study.description import Study
 from closerthan.collect.web.interview import Refused
-from closerthan.collect.web.server import bearer, page, refusal
+from closerthan.collect.web.server import bearer, body_of, page, refusal
 
 __all__ = ["Researcher"]
 
+PEOPLE_PER_PAGE = 50
 _PULSE = 15.0  # seconds without an event after which a comment is sent, so that proxies keep the connection open
 
 
 class _Snapshot(NamedTuple):
-    """The state of the study, with the version of the database and the time at which it was read."""
+    """The state of the study, with the version of the database, the problem of the refits, and the time of reading."""
 
     version: int
+    problem: str
     read_at: float
     state: dict[str, Any]
 
@@ -44,16 +51,23 @@ class Researcher:
     ----------
     study, access
         The study and its secrets.
+    refits
+        The process that fits the map; None if there is none.
     interval
         Seconds between two reads of the database for an event stream.
     """
 
-    def __init__(self, study: Study, access: Access, *, interval: float = 2.0) -> None:
-        self._study, self._access, self._interval = study, access, interval
+    def __init__(
+        self, study: Study, access: Access, refits: RefitProcess | None = None, *, interval: float = 2.0
+    ) -> None:
+        self._study, self._access, self._refits, self._interval = study, access, refits, interval
         self._thread = ThreadPoolExecutor(1, "reader")
         self._stopped = asyncio.Event()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._cache: _Snapshot | None = None
+        self._map: dict[str, Any] | None = None
+        self._votes: tuple[int, Votes] | None = None
+        self._objects = [{"name": stimulus.name, **stimulus.message(access.key)} for stimulus in study.objects]
 
     def open(self) -> None:
         """Open a second connection to the database, for reading."""
@@ -77,9 +91,16 @@ class Researcher:
             Route("/researcher/", page("researcher.html")),
             Route("/researcher/researcher.css", page("researcher.css")),
             Route("/researcher/researcher.js", page("researcher.js")),
+            Route("/researcher/labels.mjs", page("labels.mjs")),
             Route("/researcher/events", self._for_researcher(self._events)),
             Route("/researcher/answers.csv", self._for_researcher(self._answers)),
-            Route("/researcher/map.csv", self._for_researcher(self._map)),
+            Route("/researcher/participants.csv", self._for_researcher(self._participants)),
+            Route("/researcher/people", self._for_researcher(self._people)),
+            Route("/researcher/exclude", self._for_researcher(self._exclude), methods=["POST"]),
+            Route("/researcher/include", self._for_researcher(self._include), methods=["POST"]),
+            Route("/researcher/admission", self._for_researcher(self._admission), methods=["POST"]),
+            Route("/researcher/pilot", self._for_researcher(self._pilot), methods=["POST"]),
+            Route("/researcher/map.csv", self._for_researcher(self._map_table)),
             Route("/researcher/study.zip", self._for_researcher(self._whole)),
         ]
 
@@ -87,20 +108,25 @@ class Researcher:
         async def reply(request: Request) -> Response:
             if not self._access.allows(bearer(request)):
                 return refusal(Refused(401, "this needs the researcher's token"))
-            return await handle(request)
+            try:
+                return await handle(request)
+            except Refused as refused:
+                return refusal(refused)
 
         return reply
 
     async def _read(self, work: Callable[[], Any]) -> Any:
         return await asyncio.get_running_loop().run_in_executor(self._thread, work)
 
-    async def _events(self, _: Request) -> Response:
-        return StreamingResponse(self.stream(), media_type="text/event-stream", headers={"X-Accel-Buffering": "no"})
+    async def _events(self, request: Request) -> Response:
+        token = bearer(request)
+        stream = self.stream(lambda: self._access.allows(token))
+        return StreamingResponse(stream, media_type="text/event-stream", headers={"X-Accel-Buffering": "no"})
 
-    async def stream(self) -> AsyncIterator[str]:
-        """Yield the state of the study as server-sent events, whenever it changes."""
+    async def stream(self, is_allowed: Callable[[], bool] = lambda: True) -> AsyncIterator[str]:
+        """Yield the state of the study as server-sent events, whenever it changes; end when the token is revoked."""
         sent, map_sent, quiet_since = None, None, time.monotonic()
-        while not self._stopped.is_set():
+        while not self._stopped.is_set() and is_allowed():
             state = (await self._read(self._snapshot)).state
             if state is not sent:
                 version = state["map"] and state["map"]["version"]
@@ -121,46 +147,150 @@ class Researcher:
         """Return the current state, which is cached until the database changes, for at most a minute."""
         version = self._store.value("PRAGMA data_version")
         cache = self._cache
-        if cache is None or cache.version != version or time.monotonic() - cache.read_at > 60:
-            self._cache = cache = _Snapshot(version, time.monotonic(), {
+        problem = self._refits.problem if self._refits else ""
+        if cache is None or cache[:2] != (version, problem) or time.monotonic() - cache.read_at > 60:
+            self._cache = cache = _Snapshot(version, problem, time.monotonic(), {
                 "title": self._study.title,
                 "kind": self._study.kind,
                 "dimensions": self._study.dimensions,
-                "objects": [
-                    {"name": stimulus.name, **stimulus.message(self._access.key)} for stimulus in self._study.objects
-                ],
+                "objects": self._objects,
                 "number": self._study.number,
+                "state": study_state(self._store),
+                "admission": admission(self._study, self._store),
+                "places": self._study.places,
+                "taken": places_taken(self._store, time.time()),
+                "until": self._study.until,
+                "problem": problem,
                 "progress": asdict(progress(self._store)),
-                "people": [person.to_data() for person in people(self._store, self._study, self._access)],
+                "conditions": self._conditions(),
                 "map": self._latest_map(),
             })  # fmt: skip
         return cache
 
+    def _conditions(self) -> list[dict[str, Any]]:
+        """Return, for each condition, how many people started and finished, and how many places are taken."""
+        if not self._study.conditions:
+            return []
+        taken = places_by_condition(self._store, time.time())
+        states = self._store.rows(
+            """SELECT condition, state, count(*) AS number FROM participants
+            WHERE NOT pilot AND state <> 'declined' GROUP BY condition, state"""
+        )
+        return [
+            {
+                "name": name,
+                "started": sum(row["number"] for row in states if row["condition"] == name),
+                "finished": sum(
+                    row["number"] for row in states if row["condition"] == name and row["state"] != "running"
+                ),
+                "taken": taken.get(name, 0),
+            }
+            for name in self._study.condition_names
+        ]
+
     def _latest_map(self) -> dict[str, Any] | None:
-        row = self._store.row("SELECT * FROM maps WHERE judgement IS NOT NULL ORDER BY version DESC LIMIT 1")
-        if row is None:
-            return None
+        version = self._store.value("SELECT max(version) FROM maps WHERE judgement IS NOT NULL")
+        if self._map is None or self._map["version"] != version:
+            row = self._store.row("SELECT * FROM maps WHERE version = ?", version)
+            if row is None:
+                return None
+            latest = self._store.rows("SELECT *, max(version) FROM maps WHERE judgement IS NOT NULL GROUP BY condition")
+            by_condition = {one["condition"]: self._map_of(one) for one in latest}
+            maps = [by_condition[name] for name in self._study.condition_names if name in by_condition]
+            first, *others = maps or [self._map_of(row)]
+            self._map = {**first, "version": row["version"], "others": others}
+        return self._map
+
+    def _map_of(self, row: Any) -> dict[str, Any]:
+        judgement = json.loads(row["judgement"])
         names = [named["name"] for named in self._store.rows("SELECT name FROM objects ORDER BY number")]
-        about = {"version": row["version"], "made_at": row["made_at"], "answers": row["answers"]}
-        return {**about, "names": names, **json.loads(row["judgement"])}
+        names = [names[number] for number in judgement.get("objects", range(len(names)))]
+        about = {name: row[name] for name in ("version", "made_at", "answers", "condition")}
+        return {**about, "names": names, **judgement}
+
+    async def _people(self, request: Request) -> Response:
+        """Return a page of the table of participants."""
+        begin, only = request.query_params.get("from", "0"), request.query_params.get("only", "")
+        if not begin.isdecimal() or len(begin) > 9 or only not in ("", "check", "excluded"):
+            raise Refused(422, "from must be a number, and only must be empty, check or excluded")
+        return JSONResponse(await self._read(lambda: self._page(Page(int(begin), PEOPLE_PER_PAGE, only))))
+
+    def _page(self, page: Page) -> dict[str, Any]:
+        rows = people(self._store, self._study, self._access, page, self._shared_votes())
+        return {
+            "people": [person.to_data() for person in rows], "from": page.begin, "only": page.only,
+            "per_page": PEOPLE_PER_PAGE, "total": n_people(self._store, page),
+        }  # fmt: skip
+
+    def _shared_votes(self) -> Votes:
+        """Return the votes on shared questions, counted again when there are a fiftieth more answers."""
+        n_answers = progress(self._store).answers
+        if self._votes is None or not self._votes[0] <= n_answers < 1.02 * self._votes[0]:
+            self._votes = (n_answers, shared_votes(self._store, self._study))
+        return self._votes[1]
 
     async def _answers(self, request: Request) -> Response:
         everything = request.query_params.get("all") == "yes"
-        text = await self._read(
-            lambda: "".join(answer_lines(self._store, self._study, self._access, everything=everything))
-        )
-        return _download(text, "answers.csv")
+        return await self._download("all-answers.csv" if everything else "answers.csv")
 
-    async def _map(self, _: Request) -> Response:
-        return _download(await self._read(lambda: "".join(map_lines(self._store))), "map.csv")
+    async def _participants(self, _: Request) -> Response:
+        return await self._download("participants.csv")
+
+    async def _map_table(self, request: Request) -> Response:
+        condition = request.query_params.get("condition", "")
+        if condition not in self._study.condition_names:
+            raise Refused(404, "there is no such condition")
+        return await self._download(f"map-{condition}.csv" if condition else "map.csv")
 
     async def _whole(self, _: Request) -> Response:
+        return await self._download("study.zip")
+
+    async def _download(self, name: str) -> Response:
+        """Return a file that a separate process writes, because a large one would keep the server busy for long."""
         folder = tempfile.TemporaryDirectory()
-        path = Path(folder.name) / "study.zip"
-        await self._read(lambda: write_study(self._store, self._study, self._access, path))
-        return FileResponse(path, filename=path.name, background=BackgroundTask(folder.cleanup))
+        path = Path(folder.name) / name
+        process = multiprocessing.get_context("spawn").Process(target=write_download, args=(self._study, path))
+        try:
+            process.start()
+            try:
+                await asyncio.to_thread(process.join)
+            finally:
+                process.kill()  # if the researcher did not wait
+            if process.exitcode:
+                raise Refused(500, f"{name} cannot be written; the server's log says why")
+        except OSError as error:
+            folder.cleanup()
+            raise Refused(503, f"{name} cannot be written ({error.strerror}); try again later") from None
+        except BaseException:
+            folder.cleanup()
+            raise
+        return FileResponse(path, filename=name, background=BackgroundTask(folder.cleanup))
 
+    async def _exclude(self, request: Request) -> Response:
+        body = await body_of(request)
+        person, reason = str(body.get("participant", "")), str(body.get("reason", ""))
+        return await self._decide(lambda: exclude(self._store, self._access, person, reason))
 
-def _download(text: str, name: str) -> Response:
-    headers = {"Content-Disposition": f'attachment; filename="{name}"'}
-    return Response(text, media_type="text/csv; charset=utf-8", headers=headers)
+    async def _include(self, request: Request) -> Response:
+        person = str((await body_of(request)).get("participant", ""))
+        return await self._decide(lambda: include(self._store, self._access, person))
+
+    async def _admission(self, request: Request) -> Response:
+        state = str((await body_of(request)).get("state", ""))
+        return await self._decide(lambda: set_state(self._store, state), refit=False)
+
+    async def _pilot(self, _: Request) -> Response:
+        """Return a new address, relative to that of this page, for taking part without being counted."""
+        return JSONResponse({"address": f"../?pilot={pilot_ticket(self._access.key)}"})
+
+    async def _decide(self, decision: Callable[[], object], refit: bool = True) -> Response:
+        """Carry out a decision of the researcher, and refit the map if it changes which answers count."""
+        try:
+            await self._read(decision)
+        except ValueError as error:
+            raise Refused(422, str(error)) from None
+        self._votes = None
+        self._cache = None  # the version of the database does not change for the connection that wrote
+        if refit and self._refits:
+            self._refits.renew()
+        return Response(status_code=204)

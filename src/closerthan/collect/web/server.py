@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from importlib.resources import files
+from pathlib import Path
 from typing import Any
 
 from starlette.requests import ClientDisconnect, Request
@@ -16,15 +17,25 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from closerthan.collect.store.access import Access
 from closerthan.collect.store.database import FILE, Store
+from closerthan.collect.store.file_watch import FileWatch
 from closerthan.collect.study.description import Study
 from closerthan.collect.web.interview import Interview, Refused, StateMessage
+from closerthan.collect.web.origins import allow_origins
 from closerthan.collect.web.rate_limiter import RateLimiter
 
-__all__ = ["Participants", "bearer", "page", "refusal", "with_headers"]
+__all__ = ["Participants", "bearer", "body_of", "page", "refusal", "with_headers"]
 
 LARGEST_BODY = 4096  # bytes
+MOST_PRELOADED = 50_000_000  # bytes; the files of larger studies are loaded shortly before they are needed
+LARGEST_FORM = 65536  # bytes of a filled-in questionnaire
 _KEY = re.compile(r"[A-Za-z0-9_-]{16,64}")
-_TYPES = {"html": "text/html", "css": "text/css", "js": "text/javascript", "svg": "image/svg+xml"}
+_TYPES = {
+    "html": "text/html",
+    "css": "text/css",
+    "js": "text/javascript",
+    "mjs": "text/javascript",
+    "svg": "image/svg+xml",
+}
 
 _POLICY = "default-src 'self'; base-uri 'none'; object-src 'none'; form-action 'self'; frame-ancestors {frames}"
 # An SVG picture can contain scripts, so a picture that is opened by itself runs in a sandbox.
@@ -77,82 +88,135 @@ class Participants:
         access: Access,
         answered: Callable[[], None] = lambda: None,
         *,
+        lost: Callable[[], None] = lambda: None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._study, self._access, self._answered = study, access, answered
+        self._study, self._access, self._answered, self._lost = study, access, answered, lost
         self._thread = ThreadPoolExecutor(1, "writer")
         # A person presses a key at most about five times a second, while a whole class may join at once.
         self._requests = RateLimiter(burst=40, rate=8.0, clock=clock)
         self._joining = RateLimiter(burst=1000, rate=50.0, clock=clock)
+        # One computer cannot keep others out: it is refused long before all joins together are.
+        self._joining_by_caller = RateLimiter(burst=300, rate=5.0, clock=clock)
         self._media = {
             stimulus.address(access.key): stimulus for stimulus in study.objects if stimulus.file is not None
         }
+        total = sum(stimulus.file.stat().st_size for stimulus in study.objects if stimulus.file is not None)
+        self._preloaded = [f"media/{name}" for name in self._media] if total <= MOST_PRELOADED else []
 
     def open(self) -> None:
         """Open the database in the writing thread, which owns the connection."""
         self._store, self._interview = self._thread.submit(self._opened).result()
+        self._watch = FileWatch(self._store.path)
 
     def _opened(self) -> tuple[Store, Interview]:
         store = Store(self._study.folder / FILE)
         with store.closed_on_error():
             return store, Interview(self._study, store, self._access.key)
 
+    async def watch(self) -> None:
+        """Stop the study if its database is removed or replaced, which is noticed within a second."""
+        while self._has_database():
+            await asyncio.sleep(1.0)
+
+    def _has_database(self) -> bool:
+        """Return whether the file of the database is still in place; if not, report it."""
+        if self._watch.is_same:
+            return True
+        self._lost()
+        return False
+
+    def rescue(self, path: Path) -> None:
+        """Copy the open database, whose file was removed or replaced, to another path."""
+        self._thread.submit(self._store.backup, path).result()
+
     def close(self) -> None:
         """Finish pending writes, and close the database."""
         self._thread.submit(self._store.close).result()
         self._thread.shutdown()
+        self._watch.close()
 
     def routes(self) -> list[Route]:
         """Return the participants' routes, which need no token."""
-        return [
+        routes = [
             Route("/", page("participant.html")),
             Route("/icon.svg", page("icon.svg")),
             Route("/participant.css", page("participant.css")),
             Route("/participant.js", page("participant.js")),
+            Route("/markdown.mjs", page("markdown.mjs")),
+            Route("/questionnaire.mjs", page("questionnaire.mjs")),
+            Route("/picks.mjs", page("picks.mjs")),
             Route("/study", self._about),
+            Route("/jspsych-closerthan.js", page("jspsych-closerthan.js")),
+            Route("/media.mjs", page("media.mjs")),
             Route("/media/{name}", self._medium),
-            Route("/join", self._guarded(self._join), methods=["POST"]),
-            Route("/decline", self._guarded(self._decline), methods=["POST"]),
+            Route("/arrive", self._guarded(self._arrive), methods=["POST"]),
+            Route("/respond", self._guarded(self._respond, largest=LARGEST_FORM), methods=["POST"]),
+            Route("/withdraw", self._guarded(self._withdraw), methods=["POST"]),
+            Route("/join", self._guarded(self._join, self._admit_join), methods=["POST"]),
+            Route("/decline", self._guarded(self._decline, self._admit), methods=["POST"]),
             Route("/state", self._guarded(self._state)),
             Route("/answer", self._guarded(self._answer), methods=["POST"]),
         ]
+        return allow_origins(routes, self._study.origins)
 
     def _about(self, _: Request) -> Response:
         study = self._study
         return JSONResponse({
             "title": study.title,
             "language": study.language,
+            "direction": study.words.direction,
             "consent": study.consent,
             "version": study.consent_version,
             "instructions": study.instructions,
             "question": study.question,
             "kind": study.kind,
+            "picks": study.screen.n_picks if study.screen.picks_several else 0,
             "pause_ms": study.pause_ms,
             "skip": study.skip,
             "tie": study.tie,
             "keys": study.keys,
-            "parameters": list(study.recruiter.parameters.values()),
+            "must_play": study.must_play,
+            "media": self._preloaded,
+            "break_after": study.break_after,
+            "before": [item.message() for item in study.questionnaire if item.when == "before"],
+            "after": [item.message() for item in study.questionnaire if item.when == "after"],
+            "comprehension": study.comprehension and {
+                "text": study.comprehension.text, "options": study.comprehension.options
+            },
+            "parameters": ["pilot", *study.recruiter.parameters.values()],
             "texts": study.texts,
         })  # fmt: skip
 
     def _medium(self, request: Request) -> Response:
         stimulus = self._media.get(request.path_params["name"])
-        if stimulus is None or stimulus.file is None:
+        if stimulus is None or stimulus.file is None or not stimulus.file.is_file():
             return refusal(Refused(404, "this file does not exist"))
         headers = {"Cache-Control": "max-age=3600", "Content-Security-Policy": _MEDIA_POLICY}
         return FileResponse(stimulus.file, media_type=stimulus.media_type, headers=headers)
 
-    def _guarded(self, handle: Callable[[str, Mapping[str, Any]], StateMessage]) -> Callable[[Request], Any]:
+    def _guarded(
+        self,
+        handle: Callable[[str, Mapping[str, Any]], StateMessage],
+        admit: Callable[[Request, Mapping[str, Any]], None] = lambda *_: None,
+        largest: int = LARGEST_BODY,
+    ) -> Callable[[Request], Any]:
+        """Return a handler for requests with a participant's key; ``admit`` raises Refused for those to refuse."""
+
         async def reply(request: Request) -> Response:
             try:
-                body = await body_of(request) if request.method == "POST" else {}
+                body = await body_of(request, largest) if request.method == "POST" else {}
                 key = bearer(request)
                 if not _KEY.fullmatch(key):
                     raise Refused(401, "requests need a participant's key of 16 to 64 letters and digits")
                 if not self._requests.allows(key):
                     raise Refused(429, "too many requests; wait a moment")
+                admit(request, body)
                 loop = asyncio.get_running_loop()
-                return JSONResponse(await loop.run_in_executor(self._thread, handle, key, body))
+                state = await loop.run_in_executor(self._thread, handle, key, body)
+                if not self._has_database():  # what was just stored is not in the study
+                    raise Refused(503, "the study has stopped")
+                return JSONResponse(state)
             except Refused as refused:
                 return refusal(refused)
             except ClientDisconnect:
@@ -160,17 +224,29 @@ class Participants:
 
         return reply
 
-    def _join(self, key: str, body: Mapping[str, Any]) -> StateMessage:
-        address = body.get("address", {})
-        if not isinstance(address, dict) or not all(isinstance(value, str) for value in address.values()):
-            raise Refused(422, "address must be an object with texts as values")
-        if not self._joining.allows("all"):
+    def _arrive(self, _: str, body: Mapping[str, Any]) -> StateMessage:
+        return self._interview.arrive(_address(body))
+
+    def _respond(self, key: str, body: Mapping[str, Any]) -> StateMessage:
+        return self._interview.respond(key, body.get("form"), body.get("values"))
+
+    def _withdraw(self, key: str, _: Mapping[str, Any]) -> StateMessage:
+        return self._interview.withdraw(key)
+
+    def _admit_join(self, request: Request, body: Mapping[str, Any]) -> None:
+        """Refuse those who cannot join before they count as joining, or else they would keep others out."""
+        self._interview.check_join(str(body.get("consent")), _address(body))
+        self._admit(request, body)
+
+    def _admit(self, request: Request, _: Mapping[str, Any]) -> None:
+        """Limit the rate of joins, by caller and in total."""
+        if not (self._joining_by_caller.allows(caller(request)) and self._joining.allows("all")):
             raise Refused(429, "too many people are joining at once; try again soon")
-        return self._interview.join(key, str(body.get("consent")), address)
+
+    def _join(self, key: str, body: Mapping[str, Any]) -> StateMessage:
+        return self._interview.join(key, str(body.get("consent")), _address(body))
 
     def _decline(self, key: str, _: Mapping[str, Any]) -> StateMessage:
-        if not self._joining.allows("all"):
-            raise Refused(429, "too many requests; try again soon")
         return self._interview.decline(key)
 
     def _state(self, key: str, _: Mapping[str, Any]) -> StateMessage:
@@ -180,6 +256,25 @@ class Participants:
         state = self._interview.answer(key, body.get("question"), body.get("choice"), body.get("rt_ms"))
         self._answered()
         return state
+
+
+def _address(body: Mapping[str, Any]) -> dict[str, str]:
+    """Return the parameters of the address by which a participant came."""
+    address = body.get("address", {})
+    if not isinstance(address, dict) or not all(isinstance(value, str) for value in address.values()):
+        raise Refused(422, "address must be an object with texts as values")
+    return address
+
+
+def caller(request: Request) -> str:
+    """Return the address that a request came from: for a proxy on this computer, the one that the proxy reports.
+
+    It is kept in memory for a while, to limit the rate of joins, and never stored.
+    """
+    client = "" if request.client is None else request.client.host
+    if client not in ("", "127.0.0.1", "::1"):
+        return client
+    return request.headers.get("x-forwarded-for", "").rpartition(",")[2].strip()[:64] or client
 
 
 def bearer(request: Request) -> str:
@@ -194,15 +289,16 @@ def refusal(refused: Refused) -> Response:
     return JSONResponse({"error": refused.reason}, refused.status, headers)
 
 
-async def body_of(request: Request) -> dict[str, Any]:
+async def body_of(request: Request, largest: int = LARGEST_BODY) -> dict[str, Any]:
     """Read the JSON object in a request, up to the size limit."""
     body = b""
     async for part in request.stream():
         body += part
-        if len(body) > LARGEST_BODY:
-            raise Refused(413, f"a request may have at most {LARGEST_BODY} bytes")
+        if len(body) > largest:
+            raise Refused(413, f"a request may have at most {largest} bytes")
     try:
         content = json.loads(body)
+        json.dumps(content, ensure_ascii=False).encode()  # half of a surrogate pair is no text that can be stored
     except (ValueError, RecursionError):
         raise Refused(400, "the request is not JSON") from None
     if not isinstance(content, dict):

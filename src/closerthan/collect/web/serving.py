@@ -1,109 +1,109 @@
-"""``closerthan collect serve``: serve a study until the server is stopped."""
+"""``closerthan collect serve``: serve studies until the server is stopped."""
 
 import contextlib
 import errno
+import functools
 import signal
 import socket
 import sys
-import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import uvicorn
-from starlette.applications import Starlette
-from starlette.types import ASGIApp
 
 from closerthan.collect.choosing.refit_process import RefitProcess
 from closerthan.collect.store.access import Access
 from closerthan.collect.store.database import FILE, Store
+from closerthan.collect.store.keyed_codes import pilot_ticket
 from closerthan.collect.store.lock import study_lock
+from closerthan.collect.study.description import FILE as TOML
 from closerthan.collect.study.description import Study, read_study
+from closerthan.collect.web.application import RESCUED, StudyApplication
+from closerthan.collect.web.connections import MOST_CONNECTIONS, limited_protocol
 from closerthan.collect.web.interview import Interview
-from closerthan.collect.web.researcher import Researcher
-from closerthan.collect.web.server import Participants, with_headers
-from closerthan.operating_system import allow_restart
+from closerthan.collect.web.several import SeveralStudies, folders_of
+from closerthan.operating_system import allow_many_files, allow_restart
 
-__all__ = ["application", "serve"]
+__all__ = ["serve"]
 
-FIRST_STEPS = """\
+ABOUT = """\
 {title}: {objects} objects, {number} questions per participant
 
   participants   {participants}
+  pilot          {pilot}
   researcher     {researcher}
 
-First steps: open the participants' address, take part once yourself, and watch the answers on the researcher's page.
+"""
+
+FIRST_STEPS = """\
+First steps: open the pilot's address, take part once yourself, and watch the researcher's page. The answers of pilots
+do not count; each start of the server prints a new address for them.
 These addresses work only on this computer, unless you pass --host; the guide shows how to publish a study.
-The researcher's address gives access to all data: keep it secret. Its token is stored in {token}.
+The researcher's page needs the token in {token}, which gives access to all data: keep it secret.
 Answers are saved to {file} immediately. Ctrl-C stops the server; after a restart, participants continue where
 they stopped.
 """
 
 
-def application(
-    study: Study, *, refits: RefitProcess | None = None, clock: Callable[[], float] = time.monotonic
-) -> tuple[ASGIApp, Researcher]:
-    """Return the web application of a study, and the researcher's part of it."""
-    access = Access(study.folder)
-    participants = Participants(study, access, refits.answered if refits else lambda: None, clock=clock)
-    researcher = Researcher(study, access)
-
-    @contextlib.asynccontextmanager
-    async def open_while_serving(_: Starlette) -> AsyncIterator[None]:
-        participants.open()
-        researcher.open()
-        if refits:
-            refits.request()
-        yield
-        if refits:
-            refits.stop()
-        researcher.close()
-        participants.close()
-
-    routes = [*participants.routes(), *researcher.routes()]
-    app = Starlette(routes=routes, lifespan=open_while_serving)
-    app.router.redirect_slashes = False  # these redirects would ignore the path prefix behind a proxy
-    return with_headers(app, study.recruiter.frames), researcher
-
-
 class _Server(uvicorn.Server):
     """A server that ends the researcher's event streams on exit, because these never end by themselves."""
 
-    researcher: Researcher
+    application: StudyApplication | SeveralStudies
+
+    def stop(self) -> None:
+        """Stop the server."""
+        self.should_exit = True
+        self.application.hang_up()
 
     def handle_exit(self, sig: int, frame: Any) -> None:
-        self.researcher.hang_up()
+        self.application.hang_up()
         super().handle_exit(sig, frame)
 
 
-def serve(folder: Path, *, host: str = "127.0.0.1", port: int = 8000, address: str | None = None) -> None:
-    """Serve a study until Ctrl-C or SIGTERM."""
-    study = read_study(folder)
+def serve(paths: Sequence[Path], *, host: str = "127.0.0.1", port: int = 8000, address: str | None = None) -> None:
+    """Serve studies until Ctrl-C or SIGTERM: one at the root, or several, each below a path with its name.
+
+    A path is the folder of a study, or a folder with several studies.
+    """
     if address is not None and not address.startswith(("https://", "http://")):
         raise ValueError(f"--address is {address}; it must start with https://, as in https://{address}")
-    with study_lock(folder):
-        with Store(folder / FILE) as store:
-            Interview(study, store)  # reports conflicts with existing answers before the first participant arrives
+    is_single = len(paths) == 1 and ((paths[0] / TOML).exists() or not list(paths[0].glob(f"*/{TOML}")))
+    folders = {"": paths[0]} if is_single else folders_of(paths)
+    with contextlib.ExitStack() as locks:
+        studies = _opened(folders, locks)
         listening = listening_at(host, port)
         port = listening.getsockname()[1]
         base = (address or f"http://{'127.0.0.1' if host in ('0.0.0.0', '::') else host}:{port}").rstrip("/") + "/"
-        access = Access(folder)
-        parameters = "&".join(f"{name}=TEST" for name in study.recruiter.parameters.values())
-        print(
-            FIRST_STEPS.format(
-                title=study.title,
-                objects=len(study.objects),
-                number=study.number,
-                participants=base + (f"?{parameters}" if parameters else ""),
-                researcher=f"{base}researcher/#{access.token}",
-                token=folder / Access.FILES[0],
-                file=folder / FILE,
-            ),
-            flush=True,
-        )
-        app, researcher = application(study, refits=RefitProcess(folder, every=len(study.objects)))
+        for name, study in studies.items():
+            _print_addresses(study, base + (f"{name}/" if name else ""))
+        first = next(iter(studies.values())).folder
+        place = first if is_single else f"each study's folder, such as {first}"
+        print(FIRST_STEPS.format(token=f"{Access.FILES[0]} in {place}", file=f"{FILE} there"), flush=True)
+        lost: list[Path] = []
+
+        def lose(folder: Path) -> None:
+            lost.append(folder)
+            print(_loss(folder), file=sys.stderr, flush=True)
+            if len(lost) == len(studies):
+                server.stop()
+
+        applications = {
+            name: StudyApplication(
+                study,
+                refits=RefitProcess(study.folder, every=len(study.objects)),
+                lost=functools.partial(lose, study.folder),
+            )
+            for name, study in studies.items()
+        }
+        application = applications[""] if is_single else SeveralStudies(applications)
+        n_files = allow_many_files(2 * MOST_CONNECTIONS) or 2 * MOST_CONNECTIONS
         config = uvicorn.Config(
-            app,
+            application,
+            # Some files are needed for the database, stimuli and downloads.
+            http=limited_protocol(most=min(MOST_CONNECTIONS, n_files // 2)),
+            # asyncio accepts up to this number of connections before it closes those beyond the limit.
+            backlog=max(4, min(1024, n_files // 8)),
             log_level="warning",
             access_log=False,  # the log would contain IP addresses and recruiters' ids
             server_header=False,
@@ -113,12 +113,60 @@ def serve(folder: Path, *, host: str = "127.0.0.1", port: int = 8000, address: s
             timeout_graceful_shutdown=5,
         )
         server = _Server(config)
-        server.researcher = researcher
+        server.application = application
         # After it has stopped, uvicorn raises the signal again, although there is nothing left to interrupt.
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, lambda *_: None)
         server.run(sockets=[listening])
+        if lost:
+            raise ValueError("; ".join(map(_loss, lost)))
         print("stopped; all answers are saved", file=sys.stderr)
+
+
+def _opened(folders: Mapping[str, Path], locks: contextlib.ExitStack) -> dict[str, Study]:
+    """Read the studies and lock them; of several, those that cannot be served are reported and left out."""
+    studies = {}
+    for name, folder in folders.items():
+        try:
+            study = read_study(folder)
+            locks.enter_context(study_lock(folder))
+            with Store(folder / FILE) as store:
+                Interview(study, store)  # reports conflicts with existing answers before the first participant arrives
+        except ValueError as error:
+            if len(folders) == 1:
+                raise
+            print(f"not served: {error}", file=sys.stderr, flush=True)
+            continue
+        studies[name] = study
+    if not studies:
+        raise ValueError("none of the studies can be served; the messages above say why")
+    return studies
+
+
+def _print_addresses(study: Study, base: str) -> None:
+    access = Access(study.folder)
+    token = access.token
+    parameters = "&".join(f"{name}=..." for name in study.recruiter.parameters.values())
+    print(
+        ABOUT.format(
+            title=study.title,
+            objects=len(study.objects),
+            number=study.number,
+            participants=base + (f"?{parameters}" if parameters else ""),
+            pilot=f"{base}?pilot={pilot_ticket(access.key)}",
+            # The output of a service ends up in a log, which others may read.
+            researcher=f"{base}researcher/" + (f"#{token}" if sys.stdout.isatty() else ""),
+        ),
+        end="",
+    )
+
+
+def _loss(folder: Path) -> str:
+    saved = f"the answers until then are in {folder / RESCUED}" if (folder / RESCUED).exists() else "restore a backup"
+    return (
+        f"{folder / FILE} was removed, replaced or overwritten while the study was running, so the study has stopped; "
+        f"{saved}"
+    )
 
 
 def listening_at(host: str, port: int) -> socket.socket:

@@ -2,24 +2,33 @@
 // sends the answers.
 "use strict";
 
-/** One object as it is presented: an image, a video, a sound or a text.
- * @typedef {{form: "image" | "video" | "sound" | "text", source?: string, alt?: string, text?: string}} Stimulus */
+/** @typedef {import("./media.mjs").Stimulus} Stimulus */
 /** @typedef {{id: string, place: number, of: number, practice: boolean, anchor: Stimulus | null,
- *   options: Stimulus[]}} Question */
+ *   options: Stimulus[], expected?: number}} Question */
 /** The server's reply after each step.
- * @typedef {{stage: "questions" | "complete" | "failed" | "declined", questions: Question[], answered: number,
- *   code?: string, redirect?: string}} State */
+ * @typedef {{stage: "before" | "comprehension" | "questions" | "after" | "complete" | "failed" | "declined" |
+ *   "withdrawn" | "consent" | "open" | "paused" | "full" | "unidentified",
+ *   questions: Question[], answered: number, code?: string, redirect?: string, withdrawal?: string,
+ *   texts?: {question: string, instructions: string}, pilot?: boolean, debriefing?: string, wrong?: boolean}} State */
 /** The description of the study for participants.
- * @typedef {{title: string, language: string, version: string, consent: string, instructions: string, question: string,
- *   kind: string, keys: boolean, tie: boolean, skip: boolean, pause_ms: number, parameters: string[],
+ * @typedef {{title: string, language: string, direction: string, version: string, consent: string,
+ *   instructions: string, question: string,
+ *   break_after: number, before: Item[], after: Item[], comprehension: {text: string, options: string[]} | null,
+ *   kind: string, picks: number, keys: boolean, tie: boolean, skip: boolean, pause_ms: number, parameters: string[],
+ *   must_play: boolean, media: string[],
  *   texts: Record<string, string>}} Study */
-/** @typedef {{question: string, choice: number | "tie" | "skip", rt_ms: number}} Answer */
+/** @typedef {import("./questionnaire.mjs").Item} Item */
+/** A choice is the position of an option, or the positions of all options that were picked. A fault lists the positions
+ * of the stimuli that could not be shown, with the anchor first.
+ * @typedef {number | number[] | "tie" | "skip" | {fault: number[]}} Choice */
+/** @typedef {{question: string, choice: Choice, rt_ms: number | null}} Answer */
 
 const main = /** @type {HTMLElement} */ (document.getElementById("main"));
 const notice = /** @type {HTMLElement} */ (document.getElementById("notice"));
 const progress = /** @type {HTMLProgressElement} */ (document.getElementById("progress"));
 const PREFIX = `closerthan ${location.pathname}`; // prefix of the names under which the browser stores data
 const PAUSES = [500, 1000, 2000, 4000, 8000, 15000]; // milliseconds between attempts to send
+const PAUSED = 10000; // milliseconds between two looks at whether a paused study has been resumed
 const CHOICE_VISIBLE = 110; // milliseconds for which the choice is highlighted before the page goes blank
 
 /** @type {Study} */
@@ -34,8 +43,9 @@ let questions = [];
  * @type {Answer[]} */
 let unsent = [];
 let sending = false;
-/** The question on the screen and the time at which it became visible.
- * @type {{question: Question | null, since: number | null} | null} */
+/** The question on the screen, whether it is visible and has not been answered, and the time at which it could be
+ * answered: when it became visible, or at the end of its sounds and videos.
+ * @type {{question: Question | null, since: number | null, visible: boolean} | null} */
 let current = null;
 let sawPractice = false;
 let keysOn = true;
@@ -43,6 +53,21 @@ let playing = !window.matchMedia("(prefers-reduced-motion: reduce)").matches;
 /** The countdown to the redirect to the recruiter's page.
  * @type {ReturnType<typeof setInterval>} */
 let countdown;
+let sawInstructions = false;
+/** Modules, which are loaded before the first page is shown.
+ * @type {typeof import("./markdown.mjs")} */
+let markdown;
+/** @type {typeof import("./questionnaire.mjs")} */
+let forms;
+/** @type {typeof import("./media.mjs")} */
+let media;
+/** @type {typeof import("./picks.mjs")} */
+let picks;
+/** The picks of the question on the screen, if several options are to be picked.
+ * @type {import("./picks.mjs").Picking | null} */
+let picking = null;
+/** The code with which the participant can have the answers deleted. */
+let withdrawalCode = "";
 
 // ---- Browser storage ----------------------------------------------------------------------------------------------
 
@@ -175,14 +200,29 @@ async function send() {
 /** Continue with the state that the server sent.
  * @param {State} state */
 function follow(state) {
+  Object.assign(study, state.texts ?? {});
+  if (state.stage === "paused") {
+    questions = [];
+    waitWhilePaused("state");
+    return;
+  }
+  if (state.stage === "consent") {
+    questions = [];
+    consentAgain();
+    return;
+  }
+  if (state.stage === "before" || state.stage === "after") return fillIn(state.stage);
+  const isFirst = state.stage === "comprehension" || (state.stage === "questions" && state.answered === 0);
+  if (isFirst && (!sawInstructions || state.wrong)) return instructions(state);
+  if (state.stage === "comprehension") return comprehension();
   if (state.stage !== "questions") {
     questions = [];
     return end(state);
   }
   const answered = new Set([current?.question?.id, ...unsent.map((answer) => answer.question)]);
   questions = state.questions.filter((question) => !answered.has(question.id));
-  for (const question of questions) preload(question);
-  if (current === null) next();
+  for (const question of questions) load(question);
+  if (current === null) nextWhenLoaded();
 }
 
 function forgetAll() {
@@ -220,9 +260,7 @@ function say(text) {
 
 /** @type {(text: string) => Node[]} */
 function paragraphs(text) {
-  return text
-    .split(/\n\s*\n/)
-    .map((part) => make("p", { textContent: part.trim().replace(/([^\n])\n(?!\n|[-•*])/g, "$1 ") }));
+  return markdown.blocks(text);
 }
 
 /** Show a screen of text.
@@ -249,10 +287,58 @@ function address() {
   return Object.fromEntries(study.parameters.filter((name) => query.has(name)).map((name) => [name, query.get(name)]));
 }
 
+/** Show the consent form, unless nobody new may join. */
+async function arrive() {
+  try {
+    const state = await askUntilAnswered("arrive", { address: address() });
+    if (state.stage === "full") return end(state);
+    if (state.stage === "unidentified") {
+      showText(study.texts.no_id);
+      document.body.dataset.stage = state.stage;
+      return;
+    }
+    if (state.stage === "paused") {
+      waitWhilePaused("arrive", { address: address() });
+      return;
+    }
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error;
+  }
+  consent();
+}
+
+/** Tell the participant that the study is paused, and continue when it is resumed.
+ * @type {(path: string, body?: object) => Promise<void>} */
+async function waitWhilePaused(path, body) {
+  showText(study.texts.paused);
+  document.body.dataset.stage = "paused";
+  for (;;) {
+    await wait(PAUSED);
+    const state = await askUntilAnswered(path, body);
+    if (state.stage === "paused") continue;
+    delete document.body.dataset.stage;
+    if (state.stage === "open") return consent();
+    return follow(state);
+  }
+}
+
 function consent() {
   const agree = button(study.texts.agree, () => begin(agree), "main");
   const decline = button(study.texts.decline, () => leave(decline));
   showText(study.consent, make("div", { className: "buttons" }, agree, decline));
+}
+
+/** Ask somebody who has begun for consent to a text that has changed. */
+async function consentAgain() {
+  study = await askUntilAnswered("study");
+  const agree = button(study.texts.agree, () => begin(agree), "main");
+  const decline = button(study.texts.decline, () => {
+    const back = button(study.texts.go_on, consentAgain, "main");
+    const remove = button(study.texts.stop_and_delete, () => withdraw(remove));
+    showText(study.texts.stop_question, ...withdrawal(), make("div", { className: "buttons" }, back, remove));
+  });
+  showText(study.consent, make("div", { className: "buttons" }, agree, decline));
+  main.querySelector("h1")?.after(make("p", { className: "changed", textContent: study.texts.consent_changed }));
 }
 
 /** @param {HTMLButtonElement} pressed */
@@ -261,12 +347,14 @@ async function begin(pressed) {
   remember(); // before the request: if the reply is lost, the same key is sent again
   try {
     const state = await askUntilAnswered("join", { consent: study.version, address: address() });
-    if (state.stage === "questions") instructions(state);
-    else end(state);
+    heed(state);
+    if (state.stage === "paused") waitWhilePaused("arrive", { address: address() });
+    else follow(state);
   } catch (error) {
+    const isPreview = error instanceof Refusal && error.status === 403;
+    if (!isPreview) return location.reload(); // with the key, because it may belong to somebody who has begun
     forgetAll();
-    if (error instanceof Refusal && error.status === 403) showText(`${study.texts.preview}\n\n${study.instructions}`);
-    else location.reload();
+    showText(`${study.texts.preview}\n\n${study.instructions}`);
   }
 }
 
@@ -280,17 +368,100 @@ async function leave(pressed) {
   }
 }
 
-/** @param {State} state */
+/** Remember the withdrawal code, and show whether this is a pilot.
+ * @param {State} state */
+function heed(state) {
+  withdrawalCode = state.withdrawal ?? withdrawalCode;
+  if (state.pilot && !document.querySelector(".pilot"))
+    main.before(make("p", { className: "pilot", textContent: study.texts.pilot }));
+}
+
+/** The withdrawal code with an explanation.
+ * @type {() => Node[]} */
+function withdrawal() {
+  const { texts } = study;
+  const code = make("strong", { className: "code small", textContent: withdrawalCode });
+  return withdrawalCode ? [make("p", {}, `${texts.withdrawal_code}: `, code, ` ${texts.withdrawal_note}`)] : [];
+}
+
+/** Ask whether to stop, and return to the question if not.
+ * @param {Question} question */
+function stop(question) {
+  const { texts } = study;
+  media.pauseAll();
+  const goOn = button(texts.go_on, () => resume(question), "main");
+  const remove = button(texts.stop_and_delete, () => withdraw(remove));
+  showText(texts.stop_question, ...withdrawal(), make("div", { className: "buttons" }, goOn, remove));
+  current = { question, since: null, visible: false };
+}
+
+/** Show a question again.
+ * @param {Question} question */
+function resume(question) {
+  current = { question, since: null, visible: false };
+  draw(question);
+}
+
+/** Delete all answers of this participant.
+ * @param {HTMLButtonElement} pressed */
+async function withdraw(pressed) {
+  pressed.disabled = true;
+  unsent = [];
+  try {
+    await askUntilAnswered("withdraw", {});
+  } catch {
+    // The participant is unknown to the server, so the answers have been deleted before.
+  }
+  questions = [];
+  end({ stage: "withdrawn", questions: [], answered: 0 });
+  forgetAll();
+}
+
+/** Show the instructions; again if the question about them was answered wrongly.
+ * @param {State} state */
 function instructions(state) {
+  const goOn = () => {
+    sawInstructions = true;
+    follow({ ...state, wrong: false });
+  };
   showText(
     study.instructions,
-    make(
-      "div",
-      { className: "buttons" },
-      button(study.texts.start, () => follow(state), "main"),
-    ),
+    ...withdrawal(),
+    make("div", { className: "buttons" }, button(study.texts.start, goOn, "main")),
   );
-  for (const question of state.questions) preload(question);
+  if (state.wrong) {
+    const notice = make("p", { className: "error", textContent: study.texts.comprehension_wrong });
+    notice.setAttribute("role", "alert");
+    main.querySelector("h1")?.after(notice);
+  }
+  startLoading();
+}
+
+/** Show a questionnaire.
+ * @param {"before" | "after"} when */
+function fillIn(when) {
+  showText(
+    "",
+    forms.questionnaire(study[when], study.texts, (values) => respond(when, values)),
+  );
+}
+
+/** Show the question about the instructions. */
+function comprehension() {
+  const { text, options } = /** @type {{text: string, options: string[]}} */ (study.comprehension);
+  /** @type {Item} */
+  const item = { name: "answer", kind: "choice", text, options, required: true };
+  const send = (/** @type {any} */ { answer }) => respond("comprehension", { answer: options.indexOf(answer) });
+  showText("", forms.questionnaire([item], study.texts, send));
+}
+
+/** @type {(form: string, values: object) => Promise<void>} */
+async function respond(form, values) {
+  try {
+    follow(await askUntilAnswered("respond", { form, values }));
+  } catch {
+    showText(study.texts.problem);
+  }
 }
 
 /** @param {State} state */
@@ -323,7 +494,11 @@ function end(state) {
   if (state.code)
     parts.push(make("p", {}, `${texts.code}: `, make("strong", { className: "code", textContent: state.code })));
   const { redirect } = state;
-  if (redirect) {
+  if (redirect && state.debriefing) {
+    // No countdown, so that there is time to read.
+    const link = make("a", { href: redirect, className: "button main", textContent: texts.back, rel: "noreferrer" });
+    parts.push(make("div", { className: "buttons" }, link));
+  } else if (redirect) {
     const link = make("a", {
       href: redirect,
       className: "button main",
@@ -349,37 +524,29 @@ function end(state) {
     tick();
     parts.push(remaining, make("div", { className: "buttons" }, link, stay));
   }
-  showText(state.stage === "declined" ? texts.declined : texts.thanks, ...parts);
+  if (state.stage === "complete" || state.stage === "failed") {
+    const remove = button(texts.delete, () => {
+      clearInterval(countdown);
+      const sure = button(texts.delete, () => withdraw(sure));
+      showText(
+        texts.delete_question,
+        make(
+          "div",
+          { className: "buttons" },
+          sure,
+          button(texts.stay, () => end(state)),
+        ),
+      );
+    });
+    parts.push(make("div", { className: "withdrawal" }, ...withdrawal(), remove));
+  }
+  /** @type {Record<string, string>} */
+  const words = { declined: texts.declined, full: texts.full, withdrawn: texts.withdrawn };
+  showText(words[state.stage] ?? texts.thanks, ...(state.debriefing ? paragraphs(state.debriefing) : []), ...parts);
   document.body.dataset.stage = state.stage;
 }
 
 // ---- Questions ----------------------------------------------------------------------------------------------------
-
-/** A promise for each media file that resolves once the file is loaded.
- * @type {Map<string, Promise<unknown>>} */
-const loaded = new Map();
-
-/** @param {Question} question */
-function preload(question) {
-  for (const { form, source } of stimuli(question)) {
-    if (!source || loaded.has(source)) continue;
-    if (form === "image") {
-      const image = new Image();
-      image.src = source;
-      const ready = image.decode().catch(() => {}); // if it fails, the alternative text is shown
-      loaded.set(source, ready);
-    } else {
-      const medium = make(form === "video" ? "video" : "audio", { preload: "auto", muted: true, src: source });
-      loaded.set(
-        source,
-        new Promise((resolve) => {
-          for (const event of ["canplaythrough", "error"]) medium.addEventListener(event, resolve, { once: true });
-          setTimeout(resolve, 5000); // some browsers load nothing before playback starts
-        }),
-      );
-    }
-  }
-}
 
 /** @type {(question: Question) => Stimulus[]} */
 function stimuli(question) {
@@ -387,56 +554,84 @@ function stimuli(question) {
 }
 
 /** @param {Stimulus} thing */
-function presentation(thing) {
-  if (thing.form === "text") return make("span", { className: "words", textContent: thing.text });
-  if (thing.form === "image")
-    return make("img", { src: thing.source, alt: thing.alt, draggable: false, decoding: "sync" });
-  if (thing.form === "video") {
-    const video = make("video", {
-      src: thing.source,
-      muted: true,
-      loop: true,
-      playsInline: true,
-      preload: "auto",
-      "aria-label": thing.alt,
-    });
-    if (playing) video.play().catch(() => {});
-    return video;
-  }
-  const sound = make("audio", { src: thing.source, preload: "auto" });
-  const play = button(
-    `▶ ${study.texts.play}`,
-    () => {
-      for (const other of document.querySelectorAll("audio")) if (other !== sound) other.pause();
-      sound.currentTime = 0;
-      sound.play().catch(() => {});
-    },
-    "play",
+const presentation = (thing) => media.presentation(thing, study.texts);
+
+/** Load the files of a question, and return the positions of those that cannot be shown, with the anchor first.
+ * @type {(question: Question) => Promise<number[]>} */
+async function load(question) {
+  const results = await Promise.all(
+    stimuli(question).map((thing) => media.load(thing, () => say(study.texts.waiting))),
   );
-  if (thing.alt) play.setAttribute("aria-label", `${study.texts.play}: ${thing.alt}`);
-  return make("span", {}, sound, play);
+  return results.flatMap((isFine, position) => (isFine ? [] : [position]));
+}
+
+/** How many of the files that are loaded before the first question are done, and when all are.
+ * @type {{done: number, all: Promise<void>} | null} */
+let loading = null;
+
+/** Start to load all files of the study, unless that has been done before. */
+function startLoading() {
+  const state = { done: 0, all: Promise.resolve() };
+  loading ??= state;
+  if (loading !== state) return;
+  const step = (/** @type {number} */ done) => {
+    state.done = done;
+    showLoading();
+  };
+  state.all = media.loadAll(study.media, step);
+}
+
+/** Show how much has been loaded. */
+function showLoading() {
+  const bar = /** @type {HTMLProgressElement | null} */ (document.getElementById("loading"));
+  if (!bar || !loading) return;
+  bar.value = loading.done;
+  const number = bar.nextElementSibling;
+  if (number) number.textContent = `${loading.done} / ${bar.max}`;
+}
+
+/** Show the next question once all files have been loaded; those that fail are loaded again when they are needed. */
+async function nextWhenLoaded() {
+  startLoading();
+  if (loading && loading.done < study.media.length) {
+    const bar = make("progress", { id: "loading", max: study.media.length, value: 0 });
+    bar.setAttribute("aria-label", study.texts.loading);
+    const number = make("p", { className: "place" });
+    number.setAttribute("aria-hidden", "true");
+    showText(study.texts.loading, bar, number);
+    showLoading();
+    current = { question: null, since: null, visible: false }; // a state that arrives meanwhile draws no question
+    await loading.all;
+    if (current?.question !== null) return; // the study was paused, for example
+  }
+  next();
 }
 
 /** @type {(thing: Stimulus, index: number, sides: string[]) => HTMLElement} */
 function option(thing, index, sides) {
   const number = make("span", { className: "hint", textContent: String(index + 1), hidden: !keysOn });
-  number.setAttribute("aria-hidden", "true");
   if (thing.form === "sound") {
     // HTML does not allow a button inside another one.
-    const select = button(study.texts.choose, () => choose(index, select), "option");
+    const select = button(study.texts.choose, () => press(index, select), "option");
     select.setAttribute("aria-label", `${study.texts.choose}: ${sides[index]}`);
     return make("div", { className: "sound" }, make("div", { className: "thing" }, presentation(thing)), select);
   }
   const select = make(
     "button",
     { type: "button", className: "option" },
+    // The name of the button is its content, so it includes all that is visible.
+    make("span", { className: "spoken", textContent: `${sides[index]}: ` }),
     make("span", { className: "thing" }, presentation(thing)),
     number,
   );
-  const words = thing.form === "text" ? thing.text : thing.alt;
-  select.setAttribute("aria-label", words ? `${sides[index]}: ${words}` : sides[index]);
-  select.onclick = () => choose(index, select);
+  select.onclick = () => press(index, select);
   return select;
+}
+
+/** @type {(index: number, pressed: HTMLElement) => void} */
+function press(index, pressed) {
+  if (!picking) choose(index, pressed);
+  else if (current?.question && current.visible) picking.toggle(index);
 }
 
 async function next() {
@@ -447,25 +642,46 @@ async function next() {
     if (!unsent.length && !sending) showText(study.texts.problem);
     return;
   }
-  current = { question, since: null };
+  current = { question, since: null, visible: false };
   const isAfterPractice = !question.practice && question.place === 1 && sawPractice;
   sawPractice = question.practice;
   if (isAfterPractice) {
     const goOn = () => {
-      current = { question, since: null };
+      current = { question, since: null, visible: false };
       draw(question);
     };
     showText(study.texts.practice_done, make("div", { className: "buttons" }, button(study.texts.go_on, goOn, "main")));
-    current = { question, since: null };
+    current = { question, since: null, visible: false };
+    return;
+  }
+  const { place } = question;
+  if (study.break_after && !question.practice && place > 1 && (place - 1) % study.break_after === 0) {
+    const text = filled(study.texts.take_a_break, { place: place - 1, number: question.of });
+    const goOn = button(study.texts.go_on, () => resume(question), "main");
+    showText(text, make("div", { className: "buttons" }, goOn));
+    current = { question, since: null, visible: false };
     return;
   }
   await draw(question);
 }
 
+const LONG = 100; // characters of a text for which the letters are smaller
+
+/** The classes of a question with texts, whose cards are as tall as they need to be.
+ * @param {Question} question */
+function textsOf(question) {
+  const lengths = stimuli(question).map(({ text }) => text?.length ?? 0);
+  return `${Math.max(...lengths) ? "texts" : ""} ${Math.max(...lengths) > LONG ? "long" : ""}`;
+}
+
 /** @param {Question} question */
 async function draw(question) {
   const { texts } = study;
-  const sides = question.options.length === 2 ? [texts.left, texts.right] : [texts.left, texts.middle, texts.right];
+  const sides = study.picks
+    ? question.options.map((_, index) => filled(texts.option, { number: index + 1 }))
+    : question.options.length === 2
+      ? [texts.left, texts.right]
+      : [texts.left, texts.middle, texts.right];
   const place = make("p", {
     className: "place",
     textContent: filled(question.practice ? texts.practice : texts.place, {
@@ -473,7 +689,7 @@ async function draw(question) {
       number: question.of,
     }),
   });
-  const heading = make("h1", { textContent: study.question, tabIndex: -1, id: "question" });
+  const heading = make("h1", { tabIndex: -1, id: "question" }, ...markdown.inline(study.question));
   const anchor =
     question.anchor &&
     make("div", { className: "anchor" }, make("div", { className: "thing" }, presentation(question.anchor)));
@@ -488,12 +704,18 @@ async function draw(question) {
   );
   options.setAttribute("role", "group");
   options.setAttribute("aria-labelledby", "question");
+  const shown = make("div", { className: "shown" }, anchor, options);
+  for (const columns of [3, 4, 5]) // for the layout of many options
+    shown.style.setProperty(`--rows-of-${columns}`, String(Math.ceil(question.options.length / columns)));
+  const rules = { number: study.picks, isRanked: study.kind === "rank", texts, announce, confirm: choose };
+  picking = study.picks ? new picks.Picking([...options.querySelectorAll("button.option")], rules) : null;
   const asking = make(
     "div",
-    { className: `asking ${study.kind} blank` },
+    { className: `asking ${study.kind} ${study.picks ? "several" : ""} ${textsOf(question)} blank` },
     place,
     heading,
-    make("div", { className: "shown" }, anchor, options),
+    shown,
+    picking?.bar ?? null,
     others(question),
   );
   main.replaceChildren(asking);
@@ -501,17 +723,55 @@ async function draw(question) {
   progress.value = question.practice ? 0 : (question.place - 1) / question.of;
   progress.setAttribute("aria-label", place.textContent);
   heading.focus({ preventScroll: true });
-  const ready = Promise.all(stimuli(question).map(({ source }) => source && loaded.get(source)));
   const slow = setTimeout(() => say(texts.loading), 700);
-  await Promise.all([ready, new Promise((resolve) => setTimeout(resolve, study.pause_ms))]);
+  const [faulty] = await Promise.all([load(question), new Promise((resolve) => setTimeout(resolve, study.pause_ms))]);
   clearTimeout(slow);
   if (current?.question !== question) return;
-  if (notice.textContent === texts.loading) say("");
+  if ([texts.loading, texts.waiting].includes(notice.textContent ?? "")) say("");
+  if (faulty.length) return showFault(question, faulty);
   asking.classList.remove("blank");
   announce(place.textContent);
-  requestAnimationFrame(() => {
-    if (current?.question === question) current.since = performance.now();
+  requestAnimationFrame(() => show(question, asking));
+}
+
+/** Let a question be answered, as soon as its sounds and videos have been played if that is required.
+ * @type {(question: Question, asking: HTMLElement) => Promise<void>} */
+async function show(question, asking) {
+  const isCurrent = () => current?.question === question && asking.isConnected;
+  if (!current || !isCurrent()) return;
+  current.visible = true;
+  media.broken(asking).then((medium) => {
+    const things = [...asking.querySelectorAll(".thing")];
+    if (isCurrent()) showFault(question, [things.findIndex((thing) => thing.contains(medium))]);
   });
+  const played = media.allPlayed(asking);
+  media.playVideos(asking, playing);
+  const options = asking.querySelectorAll(".option, .tie");
+  if (study.must_play && asking.querySelector("audio, video")) {
+    for (const option of options) option.setAttribute("aria-disabled", "true");
+    await played;
+    for (const option of options) option.removeAttribute("aria-disabled");
+    if (notice.textContent === study.texts.play_first) say("");
+  }
+  if (isCurrent() && current.visible) current.since = performance.now();
+}
+
+/** Tell the participant that a question cannot be shown, and report it.
+ * @type {(question: Question, faulty: number[]) => void} */
+function showFault(question, faulty) {
+  const goOn = button(
+    study.texts.go_on,
+    () => {
+      goOn.disabled = true;
+      unsent.push({ question: question.id, choice: { fault: faulty }, rt_ms: null });
+      storeUnsent();
+      next();
+      send();
+    },
+    "main",
+  );
+  showText(study.texts.fault, make("div", { className: "buttons" }, goOn));
+  current = { question, since: null, visible: false };
 }
 
 // A live region that stays in the page, so that screen readers notice changes of its text.
@@ -529,17 +789,19 @@ function others(question) {
   const row = make("div", { className: "others" });
   if (study.tie)
     row.append(
-      button(study.kind === "odd" ? texts.all_alike : texts.tie, (event) => choose("tie", event.currentTarget), "tie"),
+      button(
+        study.kind === "closer" ? texts.tie : texts.all_alike,
+        (event) => choose("tie", event.currentTarget),
+        "tie",
+      ),
     );
   if (study.skip) row.append(button(texts.skip, (event) => choose("skip", event.currentTarget), "skip"));
+  row.append(button(texts.stop, () => stop(question), "stop"));
   if (stimuli(question).some((thing) => thing.form === "video")) {
     const pause = button(playing ? texts.pause : texts.resume, () => {
       playing = !playing;
       pause.textContent = playing ? texts.pause : texts.resume;
-      for (const video of document.querySelectorAll("video")) {
-        if (playing) video.play().catch(() => {});
-        else video.pause();
-      }
+      media.playVideos(document, playing);
     });
     row.append(pause);
   }
@@ -558,20 +820,52 @@ function others(question) {
   return row;
 }
 
-/** @type {(chosen: Answer["choice"], pressed: any) => void} */
+/** @type {(chosen: Choice, pressed: any) => void} */
 function choose(chosen, pressed) {
-  if (!current?.question || current.since === null) return; // not visible yet, or just answered
+  if (!current?.question || !current.visible) return; // not visible yet, or just answered
   const { question, since } = current;
-  current = { question, since: null };
-  unsent.push({ question: question.id, choice: chosen, rt_ms: Math.round(performance.now() - since) });
+  if (since === null && chosen !== "skip") return say(study.texts.play_first);
+  current = { question, since: null, visible: false };
+  const time = since === null ? null : Math.round(performance.now() - since);
+  unsent.push({ question: question.id, choice: chosen, rt_ms: time });
   storeUnsent();
   pressed?.classList.add("chosen");
+  if (question.expected !== undefined) return giveFeedback(question.expected, isExpected(chosen, question.expected));
   setTimeout(() => {
     main.querySelector(".asking")?.classList.add("blank");
-    for (const sound of document.querySelectorAll("audio")) sound.pause();
+    media.pauseAll();
     next();
     send();
   }, CHOICE_VISIBLE);
+}
+
+/** Whether the expected option was chosen: as the first one of a ranking.
+ * @type {(chosen: Choice, expected: number) => boolean} */
+function isExpected(chosen, expected) {
+  if (!Array.isArray(chosen)) return chosen === expected;
+  return study.kind === "rank" ? chosen[0] === expected : chosen.includes(expected);
+}
+
+/** Say whether the answer to a practice question was right, and mark the expected option.
+ * @type {(expected: number, isRight: boolean) => void} */
+function giveFeedback(expected, isRight) {
+  const { texts } = study;
+  const options = main.querySelectorAll(".option");
+  picking?.bar.remove();
+  options[expected]?.classList.add("expected");
+  const goOn = button(
+    texts.go_on,
+    () => {
+      media.pauseAll();
+      next();
+      send();
+    },
+    "main",
+  );
+  const text = isRight ? texts.practice_right : texts.practice_wrong;
+  main.querySelector(".others")?.replaceChildren(make("p", { className: "feedback", textContent: text }), goOn);
+  announce(text);
+  goOn.focus();
 }
 
 /** The option that a key chooses, by the number of options.
@@ -581,9 +875,19 @@ const KEYS = {
   3: { ArrowLeft: 0, 1: 0, ArrowUp: 1, ArrowDown: 1, 2: 1, ArrowRight: 2, 3: 2 },
 };
 
+// An option under a mouse that has not moved since the question appeared is not highlighted.
+document.addEventListener("pointermove", ({ pointerType, movementX, movementY }) => {
+  const moved = pointerType === "mouse" && (movementX !== 0 || movementY !== 0);
+  if (current?.visible && moved) main.querySelector(".asking")?.classList.add("pointed");
+});
+
 document.addEventListener("keydown", (event) => {
-  if (!study?.keys || !keysOn || !current?.question || !current.since) return;
+  if (!study?.keys || !keysOn || !current?.question || !current.visible) return;
   if (event.repeat || event.ctrlKey || event.altKey || event.metaKey) return;
+  if (picking) {
+    if (picking.key(event)) event.preventDefault();
+    return;
+  }
   const index = KEYS[current.question.options.length][event.key];
   if (index === undefined) return;
   event.preventDefault();
@@ -594,21 +898,28 @@ document.addEventListener("keydown", (event) => {
 
 async function start() {
   main.after(region);
-  study = await askUntilAnswered("study");
+  [study, markdown, forms, media, picks] = await Promise.all([
+    askUntilAnswered("study"),
+    import("./markdown.mjs"),
+    import("./questionnaire.mjs"),
+    import("./media.mjs"),
+    import("./picks.mjs"),
+  ]);
   document.title = study.title;
   document.documentElement.lang = study.language;
+  document.documentElement.dir = study.direction;
   keysOn = study.keys;
   const keyOfTab = keyForThisAddress(stored.read(tab, "key"));
   const keyOfBrowser = keyForThisAddress(stored.read(browser, "key"));
   key = keyOfTab ?? keyOfBrowser ?? newKey();
-  if (keyOfTab === null && keyOfBrowser === null) return consent();
+  if (keyOfTab === null && keyOfBrowser === null) return arrive();
   const record = stored.read(browser, "unsent");
   if (record?.key === key) unsent = record.unsent;
   let state;
   try {
     if (unsent.length) {
       main.replaceChildren();
-      current = { question: null, since: null }; // nothing is drawn until the server has all answers
+      current = { question: null, since: null, visible: false }; // nothing is drawn until the server has all answers
       await send();
       current = null;
     }
@@ -616,12 +927,17 @@ async function start() {
   } catch {
     forgetAll(); // the join request was lost, or the data were deleted
     key = newKey();
-    return consent();
+    return arrive();
   }
-  if (state.stage !== "questions") return end(state);
+  heed(state);
+  if (state.stage === "paused") {
+    remember();
+    return follow(state);
+  }
+  if (["complete", "failed", "declined"].includes(state.stage)) return end(state);
   if (keyOfTab === null && Object.keys(address()).length === 0) return welcomeBack(state);
   remember();
-  return state.answered === 0 ? instructions(state) : follow(state);
+  return follow(state);
 }
 
 start().then(() => {

@@ -1,0 +1,48 @@
+import numpy as np
+import pytest
+from studies import ANSWERS, POINTS
+
+import closerthan as ct
+from closerthan.collect.choosing.belief import fit_maps
+from closerthan.collect.choosing.judging import enough, live_curve
+from closerthan.comparisons import reversed_rows
+
+
+def live(answers):
+    return answers, fit_maps(answers, 2, np.random.default_rng(0))[0]
+
+
+def test_there_is_no_advice_before_five_answers_per_object():
+    assert enough(*live(ANSWERS.take(slice(50)))).startswith("Too early to say: 50 answers for 12 objects")
+
+
+def test_the_advice_is_that_of_the_learning_curve():
+    answers, result = live(ct.datasets.simulated(POINTS, 600, noise="ste", seed=0))
+    text = enough(answers, result)
+    assert live_curve(answers, result).advice[1:] in text
+    assert text.startswith("With all 600 answers, new answers are predicted with an error of")
+
+
+def test_answers_by_chance_are_never_enough():
+    rows = ct.datasets.simulated(POINTS, 600, seed=0).rows.copy()
+    coin = np.random.default_rng(0).random(600) < 0.5
+    rows[coin] = reversed_rows(rows[coin])
+    text = enough(*live(ct.Comparisons.from_triplets(rows)))
+    assert text.startswith("No better than chance")
+    assert "Check the question and the participants" in text
+
+
+def test_objects_that_are_too_few_for_a_curve_are_reported():
+    points = np.random.default_rng(0).normal(size=(4, 1))
+    answers = ct.datasets.simulated(points, 200, noise="flip", level=0.1, seed=0)
+    assert enough(answers, fit_maps(answers, 1, np.random.default_rng(0))[0]).startswith("Not measured: there are 4")
+
+
+@pytest.mark.slow
+def test_simulated_studies_get_no_premature_advice():
+    from benchmarks.live_advice import simulate
+
+    studies = [simulate(name, people, 9, 40) for name, people in (("cloud", "careful"), ("ring", "all guessed"))]
+    assert not any(study.premature for study in studies)
+    assert {look.verdict for look in studies[1].looks} <= {"chance", "more", "unclear"}
+    assert studies[0].looks[-1].error < studies[0].looks[0].error

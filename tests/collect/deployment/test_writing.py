@@ -1,0 +1,129 @@
+"""The files with which a server runs a study, checked by the programs that read them where these are installed."""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+
+import pytest
+from studies import study_folder
+from typer.testing import CliRunner
+
+from closerthan.cli import app
+from closerthan.collect.deployment.writing import Deployment, write_deployment
+
+ADDRESS = "https://lab.example.org/animals/"
+
+
+@pytest.fixture
+def written(tmp_path):
+    folder = study_folder(tmp_path)
+    write_deployment(Deployment(folder, ADDRESS, 8123, "daemon"), tmp_path / "deploy")
+    return tmp_path / "deploy"
+
+
+def test_the_command_writes_all_files_and_replaces_them_only_if_told_to(tmp_path):
+    folder = study_folder(tmp_path)
+    words = ["collect", "deploy", str(folder), "--address", ADDRESS]
+    result = CliRunner().invoke(app, words)
+    assert result.exit_code == 0, result.output
+    names = {path.name for path in (folder / "deploy").iterdir()}
+    assert names == {
+        "closerthan-study.service", "Dockerfile", "compose.yaml", "nginx-http.conf", "nginx-server.conf", "Caddyfile",
+    }  # fmt: skip
+    assert CliRunner().invoke(app, words).exit_code != 0
+    assert CliRunner().invoke(app, [*words, "--force"]).exit_code == 0
+
+
+@pytest.mark.skipif(shutil.which("nginx") is None, reason="nginx is not installed")
+def test_nginx_accepts_the_snippets(written):
+    config = written / "nginx.conf"
+    config.write_text(
+        f"""pid {written}/nginx.pid;
+error_log stderr;
+events {{}}
+http {{
+    access_log off;
+    client_body_temp_path {written}/body; proxy_temp_path {written}/proxy; fastcgi_temp_path {written}/fastcgi;
+    uwsgi_temp_path {written}/uwsgi; scgi_temp_path {written}/scgi;
+    include {written}/nginx-http.conf;
+    server {{ listen 127.0.0.1:8124; server_name lab.example.org; include {written}/nginx-server.conf; }}
+}}
+"""
+    )
+    checked = subprocess.run(["nginx", "-t", "-p", written, "-c", config], capture_output=True, text=True, check=False)
+    assert checked.returncode == 0, checked.stderr
+    assert "warn" not in checked.stderr.replace('the "user" directive', "")
+
+
+@pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="systemd is not installed")
+def test_systemd_accepts_the_unit(written, tmp_path):
+    unit = written / "closerthan-study.service"
+    text = re.sub(r'ExecStart="[^"]*"', f'ExecStart="{shutil.which("env")}"', unit.read_text())
+    unit.write_text(text)  # the program may not be installed where a unit may start it
+    command = ["systemd-analyze", "verify", "--man=no", str(unit)]
+    checked = subprocess.run(command, capture_output=True, text=True, env={**os.environ, "LC_ALL": "C"}, check=False)
+    assert checked.returncode == 0, checked.stderr
+    assert unit.name not in checked.stderr, checked.stderr  # complaints name the file
+
+
+@pytest.mark.skipif(shutil.which("caddy") is None, reason="Caddy is not installed")
+def test_caddy_accepts_its_file(written):
+    command = ["caddy", "validate", "--adapter", "caddyfile", "--config", str(written / "Caddyfile")]
+    checked = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert checked.returncode == 0, checked.stderr
+
+
+def test_the_dockerfile_runs_the_server_as_an_ordinary_user(written):
+    lines = [line for line in (written / "Dockerfile").read_text().splitlines() if line and not line.startswith("#")]
+    instructions = [line.split(maxsplit=1) for line in lines]
+    known = {"FROM", "RUN", "USER", "WORKDIR", "VOLUME", "EXPOSE", "STOPSIGNAL", "CMD"}
+    assert {name for name, _ in instructions} <= known
+    assert instructions[0][0] == "FROM"
+    assert ":" in instructions[0][1]  # a version
+    values = dict(instructions)
+    assert values["USER"] not in ("root", "0")
+    command = json.loads(values["CMD"])  # without a shell, so that the server receives the signal to stop
+    assert command[:4] == ["closerthan", "collect", "serve", "/study"]
+    assert command[-1] == ADDRESS
+
+
+def test_compose_keeps_the_port_on_this_computer(written):
+    yaml = pytest.importorskip("yaml", reason="PyYAML is not installed")
+    (service,) = yaml.safe_load((written / "compose.yaml").read_text())["services"].values()
+    assert service["ports"] == ["127.0.0.1:8123:8000"]
+    assert service["volumes"][0].endswith("/study:/study")
+
+
+def test_the_files_agree_about_address_port_and_limits(written):
+    texts = {path.name: path.read_text() for path in written.iterdir()}
+    assert not any("${" in text for text in texts.values())
+    for name in ("nginx-server.conf", "Caddyfile"):
+        assert "127.0.0.1:8123" in texts[name]
+        assert "/animals/" in texts[name]
+    assert f"--port 8123 --address {ADDRESS}" in texts["closerthan-study.service"]
+    for name in ("nginx-http.conf", "nginx-server.conf"):
+        assert "closerthan-study" in texts[name]
+    assert texts["Caddyfile"].count("{") == texts["Caddyfile"].count("}")
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        ({"address": "http://lab.example.org/"}, "must start with https://"),
+        ({"address": "https://lab.example.org/a;b/"}, "path of letters"),
+        ({"address": "https://lab.example.org/?a=1"}, "path of letters"),
+        ({"address": "https://lab example/"}, "must start with https://"),
+        ({"user": "root;reboot"}, "must be the name of a user"),
+    ],
+)
+def test_values_that_are_not_safe_in_the_files_are_refused(tmp_path, change, sentence):
+    with pytest.raises(ValueError, match=sentence):
+        Deployment(**{"folder": tmp_path, "address": ADDRESS, **change}).values()
+
+
+def test_a_path_that_is_not_safe_in_the_files_is_refused(tmp_path):
+    (tmp_path / 'a"b').mkdir()
+    with pytest.raises(ValueError, match="not safe in all of the files"):
+        Deployment(tmp_path / 'a"b', ADDRESS).values()

@@ -1,0 +1,175 @@
+"""Questionnaires, Markdown, feedback, breaks and debriefing in a real browser."""
+
+import dataclasses
+
+import pytest
+from accessibility import problems
+from chromium import find_chromium
+from study_pages import SHOWN, go_through, open_first_question, press_main, small, stored
+
+pytest.importorskip("uvicorn", reason="a server needs uvicorn")
+from local_server import serving
+
+from closerthan.collect.study.questionnaire import Comprehension, Item
+from closerthan.collect.study.recruiters import Recruiter
+
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.slow,
+    pytest.mark.skipif(find_chromium() is None, reason="no Chromium found: install it or set CLOSERTHAN_CHROMIUM"),
+]
+
+ITEMS = (
+    Item("gender", "before", "choice", "Your *gender*", options=("female", "male", "other")),
+    Item("age", "before", "number", "Your age", least=18, most=120),
+    Item("pets", "before", "several", "Your pets", options=("cat", "dog"), required=False),
+    Item("effort", "after", "scale", "How hard was it?", least=1, most=7, labels=("not at all", "very")),
+    Item("remarks", "after", "text", "Remarks?", required=False),
+)
+
+
+def check(browser, name, value):
+    browser.ask(f"document.querySelector('[name={name}][value=\"{value}\"]').click()")
+
+
+def submit(browser):
+    browser.ask("document.querySelector('form .main').click()")
+
+
+@pytest.mark.parametrize("width", [1200, 320])
+def test_questionnaires_are_accessible_check_their_input_and_are_stored(browser, tmp_path, width):
+    with serving(small(tmp_path, number=2, practice=0, questionnaire=ITEMS)) as server:
+        browser.open(server.address, width=width)
+        browser.ask("document.querySelector('.reading .main').click()")
+        browser.wait_for("document.querySelector('form')")
+        assert problems(browser) == []
+        check(browser, "gender", "female")
+        browser.ask("document.querySelector('[name=age]').value = '7'")
+        submit(browser)
+        assert "Please enter a number from 18 to 120." in browser.ask("document.body.innerText")
+        assert browser.ask("document.activeElement.name") == "age"
+        assert problems(browser) == []
+        browser.ask("document.querySelector('[name=age]').value = '30'")
+        submit(browser)
+        browser.wait_for("document.body.innerText.includes('Look.')")
+        browser.ask("document.querySelector('.reading .main').click()")
+        for _ in range(2):
+            browser.wait_for("current && current.since")
+            browser.press("1")
+            browser.wait_for("!current || !current.since")
+        browser.wait_for("document.querySelector('form')")
+        assert problems(browser) == []
+        check(browser, "effort", 6)
+        submit(browser)
+        browser.wait_for("document.body.dataset.stage === 'complete'")
+        assert not browser.complaints()
+    answers = stored(tmp_path, "SELECT group_concat(item || '=' || value, ' ') FROM responses ORDER BY item")
+    assert sorted(answers.split()) == ["age=30", "effort=6", 'gender="female"', "pets=null", "remarks=null"]
+
+
+def test_after_a_wrong_answer_about_the_instructions_they_are_shown_again(browser, tmp_path):
+    question = Comprehension("What is the task?", ("sleep", "compare"), 1)
+    with serving(small(tmp_path, comprehension=question)) as server:
+        browser.open(server.address)
+        press_main(browser)
+        browser.wait_for("document.body.innerText.includes('Look.')")
+        press_main(browser)
+        browser.wait_for("document.querySelector('form')")
+        assert problems(browser) == []
+        check(browser, "answer", "sleep")
+        submit(browser)
+        browser.wait_for("document.querySelector('.error')?.textContent.includes('read the instructions again')")
+        assert "Look." in browser.ask("document.body.innerText")
+        assert problems(browser) == []
+        press_main(browser)
+        browser.wait_for("document.querySelector('form')")
+        check(browser, "answer", "compare")
+        submit(browser)
+        browser.wait_for(SHOWN)
+
+
+def test_texts_are_formatted_and_links_are_safe(browser, tmp_path):
+    text = (
+        "# A heading\n\nSome **bold**, *italic* and `code`, 2 * 3 * 4, [a page](https://example.org/a_b) and\n"
+        "[mail](mailto:me@example.org).\n\n- one\n- two\n  lines\n\n1. first\n2. second\n\n"
+        "[bad](javascript:alert(1)) <b>x</b> <img src=x onerror='window.ran = 1'>"
+    )
+    study = dataclasses.replace(small(tmp_path), consent=text, question="Which is **closer**?")
+    with serving(study) as server:
+        browser.open(server.address)
+        html = browser.ask("document.querySelector('.reading').innerHTML")
+        for part in ("<h2>A heading</h2>", "<strong>bold</strong>", "<em>italic</em>", "<code>code</code>"):
+            assert part in html
+        assert "2 * 3 * 4" in html
+        assert "<li>two lines</li>" in html
+        assert "<ol><li>first</li><li>second</li></ol>" in html
+        links = browser.ask("[...document.querySelectorAll('.reading a')].map((a) => [a.href, a.target, a.rel])")
+        safe = ["_blank", "noreferrer noopener"]
+        assert links == [["https://example.org/a_b", *safe], ["mailto:me@example.org", *safe]]
+        assert "[bad](javascript:alert(1)) <b>x</b>" in browser.ask("document.body.innerText")
+        assert browser.ask("typeof window.ran") == "undefined"
+        assert problems(browser) == []
+        open_first_question(browser, server)
+        assert browser.ask("document.querySelector('h1').innerHTML") == "Which is <strong>closer</strong>?"
+
+
+def test_practice_gives_feedback_and_marks_the_expected_option(browser, tmp_path):
+    with serving(small(tmp_path, practice=2, feedback=True, number=2)) as server:
+        open_first_question(browser, server)
+        wrong = 1 - browser.ask("current.question.expected")
+        browser.press(str(wrong + 1))
+        browser.wait_for("document.querySelector('.feedback')")
+        assert browser.ask("document.querySelector('.feedback').textContent").startswith("Not quite")
+        assert browser.ask(f"document.querySelectorAll('.option')[{1 - wrong}].classList.contains('expected')")
+        assert problems(browser) == []
+        browser.press("Enter")  # the button to continue has the focus
+        browser.wait_for("current && current.since && current.question.place === 2")
+        browser.press(str(browser.ask("current.question.expected") + 1))
+        browser.wait_for("document.querySelector('.feedback')")
+        assert browser.ask("document.querySelector('.feedback').textContent") == "Correct!"
+        browser.press("Enter")
+        assert go_through(browser, lambda number: browser.press("1"), lambda: press_main(browser)) == 2
+    assert stored(tmp_path) == 4
+
+
+def test_a_break_is_offered_after_some_questions(browser, tmp_path):
+    texts = []
+    with serving(small(tmp_path, number=5, practice=0, break_after=2)) as server:
+        browser.open(server.address)
+
+        def begin():
+            texts.append(browser.ask("document.querySelector('.reading').innerText"))
+            press_main(browser)
+
+        assert go_through(browser, lambda number: browser.press("1"), begin) == 5
+    breaks = [text for text in texts if "short break" in text]
+    assert ["2 of 5" in breaks[0], "4 of 5" in breaks[1], len(breaks)] == [True, True, 2]
+
+
+def test_a_debriefing_is_shown_without_a_countdown(browser, tmp_path):
+    recruiter = Recruiter({"person": "PROLIFIC_PID"}, "https://recruiter.invalid/done?cc={code}")
+    study = small(tmp_path, number=1, practice=0, debriefing="It was about **colours**.", recruiter=recruiter)
+    with serving(study) as server:
+        browser.open(f"{server.address}?PROLIFIC_PID=a")
+        go_through(browser, lambda number: browser.press("1"), lambda: press_main(browser))
+        assert "It was about colours." in browser.ask("document.body.innerText")
+        assert "redirected" not in browser.ask("document.body.innerText")
+        assert browser.ask("document.querySelector('a.button').href") == "https://recruiter.invalid/done?cc=DONE"
+        assert problems(browser) == []
+
+
+@pytest.mark.parametrize("language", ["en", "ar"])
+def test_the_points_of_a_scale_are_in_one_row_on_every_screen(browser, tmp_path, language):
+    scale = dataclasses.replace(ITEMS[3], when="before")
+    with serving(small(tmp_path, questionnaire=(scale,), language=language)) as server:
+        browser.open(server.address)
+        browser.ask("document.querySelector('.reading .main').click()")
+        browser.wait_for("document.querySelector('.scale')")
+        for width in (320, 667, 1280):
+            browser.call(
+                "Emulation.setDeviceMetricsOverride", width=width, height=700, deviceScaleFactor=1, mobile=False
+            )
+            tops = browser.ask("[...document.querySelectorAll('.scale input')].map((one) => "
+                               "Math.round(one.getBoundingClientRect().top))")  # fmt: skip
+            assert len(tops) == 7
+            assert len(set(tops)) == 1, (width, tops)
