@@ -66,10 +66,25 @@ def test_export_status_backup_and_forget(folder):
     (folder / "study.toml").write_text(changed)
     # The answers would be interpreted as answers to other questions.
     for command in (("export", "--force"), ("status",)):
-        assert 'there are answers of kind "closer"; change it back' in " ".join(run(*command, folder).output.split())
+        assert "but there are answers to questions of the kind closer; change it back" in " ".join(
+            run(*command, folder).output.split()
+        )
     (folder / "study.toml").write_text(changed.replace('kind = "odd"', 'kind = "closer"'))
     with open(folder / "answers.csv", newline="") as file:
         pseudonym = next(csv.DictReader(file))["participant"]
+    assert run("pause", folder).output.startswith("paused")
+    assert "state        paused" in run("status", folder).output
+    assert run("close", folder).output.startswith("closed")
+    assert run("resume", folder).output.startswith("open")
+    assert "state  " not in run("status", folder).output
+    result = run("exclude", folder, pseudonym, "--reason", "fell asleep")
+    assert f"excluded: {pseudonym}" in result.output
+    assert "1 excluded" in " ".join(run("status", folder).output.split())
+    assert run("export", folder, "--force").exit_code == 0
+    assert ",yes,fell asleep," in (folder / "participants.csv").read_text()
+    assert f"included: {pseudonym}" in run("include", folder, pseudonym).output
+    assert "already count" in run("include", folder, pseudonym).output
+    assert "choose another name" in run("export", folder, "--out", folder / "participants.csv").output
     assert "deleted: " in run("forget", folder, pseudonym).output
     with Store(folder / FILE) as store:
         assert store.value("SELECT count(*) FROM answers") == 0
@@ -85,3 +100,15 @@ def test_the_command_reports_how_many_people_are_needed(tmp_path, monkeypatch):
     assert "median of 5 runs (lowest to highest)" in result.output
     result = run(*sure, "--goal", "1", "--lapses", "1", "--most", "1")
     assert "1 person does not reach 100.0 %" in result.output
+
+
+def test_a_study_in_another_language_begins_with_a_file_to_translate(folder):
+    assert run("translate", folder, "eo").exit_code == 0
+    assert "already exists" in run("translate", folder, "eo").output
+    assert "not a language tag" in run("translate", folder, "Esperanto!").output
+    description = folder / "study.toml"
+    description.write_text(description.read_text().replace('language = "en"', 'language = "eo"'))
+    assert read_study(folder).texts["start"] == "Start"
+    (folder / "eo.toml").unlink()
+    with pytest.raises(ValueError, match=r'line 6: there are no words for "eo"'):
+        read_study(folder)

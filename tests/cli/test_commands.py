@@ -19,7 +19,7 @@ from slow import slow_but
 from typer.testing import CliRunner
 
 import closerthan as ct
-from closerthan.cli import app
+from closerthan.cli import COMMANDS, app
 from closerthan.evaluate import dims as dims_module
 from closerthan.evaluate import losses as losses_module
 from closerthan.fit.loss_race import PENALTY_GRID
@@ -86,6 +86,11 @@ class TestHelp:
         for command in ("fit", "evaluate", "predict", "dims", "compare", "simulate", "convert", "info", "demo", "plot"):
             assert re.search(rf"\b{command}\b", shown)
 
+    def test_groups_the_commands_by_purpose(self):
+        shown = closerthan("--help").output
+        panels = re.findall(r"^╭─ (.+?) ─+╮$", shown, flags=re.MULTILINE)
+        assert panels == ["Options", *COMMANDS]
+
     def test_knows_all_losses_solvers_kinds_and_noises(self):
         from closerthan.datasets.simulated import NOISES
         from closerthan.files.meaning.columns import KINDS
@@ -130,7 +135,7 @@ class TestFit:
     def test_gives_the_map_of_the_library(self, cities, empty_folder):
         closerthan("fit", cities, *FAST, "--dims", 3, "--loss", "tste", "--solver", "sgd", "--seed", 4, "--epochs", 9)
         embedding, _ = ct.files.read_map("cities-map/map.csv")
-        alone = ct.embed(ct.read_comparisons(cities), 3, loss="tste", solver="sgd", seed=4, epochs=9)
+        alone = ct.embed(ct.read_comparisons(cities), 3, loss="tste", penalty=0, solver="sgd", seed=4, epochs=9)
         assert np.array_equal(embedding, alone.embedding)
 
     def test_says_how_good_the_map_is(self, cities):
@@ -253,12 +258,13 @@ class TestFit:
         assert "--penalty 0.1" in settings["command"]
         assert ct.Result.load("map/result.npz").penalty == 0.1
 
-    @pytest.mark.parametrize("words", [("--penalty", "auto", "--loss", "soe"), ()])
+    @pytest.mark.parametrize("words", [("--penalty", "auto", "--loss", "soe"), ("--loss", "soe"), ()])
     def test_chooses_the_penalty_and_says_how(self, words, simulated):
         done = closerthan("fit", simulated, *words, "--out", "map", *FAST)
         result = ct.Result.load("map/result.npz")
-        assert {candidate.penalty for candidate in result.candidates} <= set(PENALTY_GRID)
-        assert f"{result.loss_name} with penalty {result.penalty:g}" in " ".join(done.stdout.split())
+        assert {candidate.penalty for candidate in result.candidates} <= {0.0, *PENALTY_GRID}
+        chosen = f"Penalty {result.penalty:g}" if words else f"Loss {result.loss_name} with penalty {result.penalty:g}"
+        assert chosen in " ".join(done.stdout.split())
         assert "chosen by the error on held-out answers" in " ".join(done.stdout.split())
         assert json.loads(text("map/settings.json"))["settings"]["penalty"] == result.penalty
 
@@ -340,6 +346,27 @@ class TestEvaluate:
         points, _ = ct.files.read_map("answers-points.csv")
         assert f"{100 * ct.triplet_error([[1, 2, 3], [3, 2, 1]], points):.1f} %" in shown
 
+    @pytest.mark.parametrize("name", ["x.npy", "x.txt", "x.csv", "transposed.npy"])
+    def test_scores_an_embedding_from_elsewhere_by_whole_answers(self, name, empty_folder, rng):
+        x = rng.normal(size=(30, 4))
+        if name.endswith(".npy"):
+            np.save(name, x.T if name == "transposed.npy" else x)
+        else:
+            np.savetxt(name, x, delimiter="," if name.endswith(".csv") else " ")
+        triads = np.array([rng.permutation(30)[:3] for _ in range(200)])
+        np.savetxt("odd.txt", triads, fmt="%d")
+        shown = closerthan("evaluate", name, "odd.txt", "--kind", "odd-one-out", "--similarity", "dot").stdout
+        similar = [(x[b] @ x[o], x[a] @ x[o], x[a] @ x[b]) for a, b, o in triads]
+        accuracy = np.mean([np.argmax(three) == 2 for three in similar])
+        assert f"Accuracy        {100 * accuracy:.1f} %" in shown
+        assert "of 200 whole answers; chance is 33.3 %" in " ".join(shown.split())
+        assert ("its 30 columns are the objects" in " ".join(shown.split())) is (name == "transposed.npy")
+
+    def test_says_the_error_once_if_each_answer_is_a_comparison(self, simulated):
+        shown = closerthan("evaluate", "answers-points.csv", simulated).stdout
+        assert "Error  " in shown
+        assert "whole answers" not in shown
+
     def test_refuses_objects_that_are_not_on_the_map(self, cities, empty_folder):
         closerthan("fit", cities, *FAST)
         (empty_folder / "strange.csv").write_text("anchor,near,far\nRome,Paris,Atlantis\n")
@@ -413,6 +440,7 @@ class TestPredict:
         first, second = csv.DictReader(io.StringIO(text("odd-predictions.csv")))
         assert (first["line"], first["choice"], first["prediction"]) == ("2", "c", "1")
         assert (second["line"], second["choice"], second["prediction"]) == ("4", "a", "-1")
+        assert "50.0 % of whole answers as written; random choices: 33.3 %" in shown
         assert [second[f"object_{place}"] for place in (1, 2, 3)] == ["a", "c", "d"]
 
     def test_of_a_parquet_file_has_the_same_numbers(self, simulated):

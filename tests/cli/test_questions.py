@@ -1,6 +1,7 @@
 """The command `closerthan questions`."""
 
 import csv
+from pathlib import Path
 
 import pytest
 from studies import ANSWERS
@@ -82,3 +83,17 @@ def test_too_many_questions_are_reported_with_the_option_and_its_limit(tmp_path)
     assert result.exit_code == 2
     message = "--count is 100; 4 objects make 12 questions, and 0 are excluded; pass --count 12 or less"
     assert message in result.stderr
+
+
+def test_questions_with_several_picks_are_written_and_read_with_their_answers(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    closerthan("questions", "--objects", 9, "--ask", "rank", "--shown", 5, "--picks", 2, "--count", 9)
+    header, *lines = Path("questions.csv").read_text().splitlines()
+    assert header == "anchor,shown_1,shown_2,shown_3,shown_4,shown_5"
+    answered = [f"{line},{line.split(',')[3]},{line.split(',')[1]}" for line in lines]
+    Path("answers.csv").write_text("\n".join([f"{header},rank_1,rank_2", *answered]))
+    assert len(ct.files.read_answers("answers.csv").comparisons) == 9 * 7
+    Path("questions.csv").unlink()
+    assert "--shown is 12; it must be larger than the number of picks" in " ".join(
+        closerthan("questions", "--objects", 9, "--ask", "nearest", "--shown", 12, code=2).split()
+    )

@@ -92,33 +92,38 @@ LONG = ("--epochs", 25, "--tolerance", "none")
 
 class TestKilled:
     @pytest.mark.slow
+    @pytest.mark.parametrize("penalty", [0, "auto"])
     @pytest.mark.parametrize(
         "blow", [EVERY_EPOCH + AT_EPOCH.format(epoch=9, signal="SIGKILL"), EVERY_EPOCH + HALF_WAY_THROUGH_A_CHECKPOINT]
     )
-    def test_a_fit_goes_on_to_the_same_bytes(self, blow, folder):
-        code, _, _ = fit(folder, *LONG, "--checkpoint", "state", before=blow)
+    def test_a_fit_goes_on_to_the_same_bytes(self, blow, penalty, folder):
+        options = (*LONG, "--penalty", penalty, "--checkpoint", "state")
+        code, _, _ = fit(folder, *options, before=blow)
         assert code == -signal.SIGKILL
         assert (folder / "state").exists()
         assert not (folder / "answers-map").exists()
 
-        code, _, errors = fit_here(folder, *LONG, "--checkpoint", "state", "--resume")
+        code, _, errors = fit_here(folder, *options, "--resume")
         assert code == 0
         assert "resuming from state" in errors
         assert sorted(path.name for path in folder.iterdir()) == ["answers-map", "answers.csv"]
 
-        alone = ct.embed(ct.read_comparisons(folder / "answers.csv"), loss="ste", seed=0, epochs=25, tolerance=None)
+        alone = ct.embed(
+            ct.read_comparisons(folder / "answers.csv"), loss="ste", penalty=penalty, seed=0, epochs=25, tolerance=None
+        )
         embedding, _ = ct.files.read_map(folder / "answers-map" / "map.csv")
         assert np.array_equal(embedding, alone.embedding)
 
     @pytest.mark.slow
     def test_several_starts_go_on_too(self, folder):
-        options = (*LONG, "--starts", 3, "--validation", 0.2, "--checkpoint", "state")
+        options = (*LONG, "--penalty", 0, "--starts", 3, "--validation", 0.2, "--checkpoint", "state")
         blow = EVERY_EPOCH + AT_EPOCH.format(epoch=9, signal="SIGKILL")
         assert fit(folder, *options, before=blow)[0] == -signal.SIGKILL
         assert fit_here(folder, *options, "--resume")[0] == 0
         alone = ct.embed(
             ct.read_comparisons(folder / "answers.csv"),
             loss="ste",
+            penalty=0,
             seed=0,
             epochs=25,
             tolerance=None,
@@ -129,11 +134,12 @@ class TestKilled:
 
     def test_a_checkpoint_of_another_fit_is_refused(self, folder):
         answers = ct.read_comparisons(folder / "answers.csv")
-        ct.embed(answers, loss="ste", seed=0, epochs=25, tolerance=None, checkpoint=folder / "state")
-        code, _, errors = fit_here(folder, *LONG, "--checkpoint", "state", "--resume", "--seed", 1)
+        ct.embed(answers, loss="ste", penalty=0, seed=0, epochs=25, tolerance=None, checkpoint=folder / "state")
+        options = (*LONG, "--penalty", 0, "--checkpoint", "state")
+        code, _, errors = fit_here(folder, *options, "--resume", "--seed", 1)
         assert code == 2
         assert "the checkpoint state belongs to another fit (seed was 0 and is 1)" in errors
-        code, _, errors = fit_here(folder, *LONG, "--checkpoint", "state")
+        code, _, errors = fit_here(folder, *options)
         assert code == 2
         assert "exists; resume from it" in errors
 
@@ -159,12 +165,14 @@ class TestInterrupted:
 
     @pytest.mark.slow
     def test_ctrl_c_keeps_the_checkpoint_to_go_on_from(self, folder):
-        options = (*LONG, "--checkpoint", "state")
+        options = (*LONG, "--penalty", 0, "--checkpoint", "state")
         code, _, errors = fit(folder, *options, before=AT_EPOCH.format(epoch=9, signal="SIGINT"))
         assert code == 130
         assert "--resume --force continues from it" in errors
         assert fit_here(folder, *options, "--resume", "--force")[0] == 0
-        alone = ct.embed(ct.read_comparisons(folder / "answers.csv"), loss="ste", seed=0, epochs=25, tolerance=None)
+        alone = ct.embed(
+            ct.read_comparisons(folder / "answers.csv"), loss="ste", penalty=0, seed=0, epochs=25, tolerance=None
+        )
         assert np.array_equal(ct.files.read_map(folder / "answers-map" / "map.csv")[0], alone.embedding)
 
     @pytest.mark.slow

@@ -476,7 +476,7 @@ def test_a_notebook_shows_the_picture_of_a_figure(cities):
 
 @pytest.fixture(scope="module")
 def replicates():
-    return ct.replicate(ct.datasets.eurodist().comparisons(), n_replicates=6, loss="soe", seed=0)
+    return ct.replicate(ct.datasets.eurodist().comparisons(), n_replicates=6, loss="soe", penalty=0, seed=0)
 
 
 def test_figures_accept_the_objects_that_the_library_returns(cities, replicates):
@@ -503,7 +503,7 @@ def test_figures_accept_the_objects_that_the_library_returns(cities, replicates)
 @pytest.mark.parametrize("n_dims", [1, 2, 3])
 def test_replicates_are_drawn_in_any_number_of_dimensions(n_dims):
     answers = ct.datasets.simulated(np.random.default_rng(0).standard_normal((12, n_dims)), 800, seed=0)
-    replicates = ct.replicate(answers, n_dims, n_replicates=6, loss="ste", seed=0)
+    replicates = ct.replicate(answers, n_dims, n_replicates=6, loss="ste", penalty=0, seed=0)
     rendered(plotting.ellipses_figure(replicates))
     rendered(plotting.neighbours_figure(replicates))
 
@@ -520,7 +520,7 @@ def test_no_ellipse_touches_the_frame(replicates):
 
 def test_ellipses_that_would_merge_into_one_blob_are_omitted_with_a_note():
     answers = ct.datasets.simulated(np.random.default_rng(0).standard_normal((90, 2)), 2500, noise="ste", seed=0)
-    replicates = ct.replicate(answers, n_replicates=6, loss="ste", seed=0)
+    replicates = ct.replicate(answers, n_replicates=6, loss="ste", penalty=0, seed=0)
     ax = plotting.ellipses_figure(replicates).axes[0]
     assert "95 % ellipses not shown" in ax.get_xlabel().replace("\n", " ")
     ellipses = replicates.ellipses(0.95)

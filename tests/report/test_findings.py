@@ -24,10 +24,10 @@ def study():
 
 @pytest.fixture(scope="module")
 def fitted(study):
-    return ct.embed(study, loss="soe", seed=0)
+    return ct.embed(study, loss="soe", penalty=0, seed=0)
 
 
-SETTINGS = {"loss": "soe", "seed": 0, "by": "answers"}
+SETTINGS = {"loss": "soe", "penalty": 0, "seed": 0, "by": "answers"}
 
 
 def data_of(path):
@@ -63,6 +63,26 @@ def test_all_findings_are_computed_and_shown(study, fitted, tmp_path):
     assert "Not settled" not in [fact["name"] for fact in page["facts"]]  # it has a section of its own
 
 
+def test_weights_of_people_have_a_fact_a_figure_and_a_part_of_the_page(study, fitted, tmp_path):
+    maps = ct.embed_people(study, 2, loss="ste", penalty=0.1, spread=0.3, seed=0)
+    findings = Findings(individuals=maps)
+    assert findings.facts()[0].name == "Weights of people"
+    assert list(findings.figures()) == ["people-weights.png"]
+    ct.write_report(study, fitted, tmp_path / "report.html", findings=findings)
+    part = data_of(tmp_path / "report.html")["believe"]["individuals"]
+    assert part["verdict"] == "Not tested."
+    assert len(part["people"]["rows"]) == 6
+    assert part["dimensions"]["rows"][0][0] == "dimension 1"
+
+
+@pytest.mark.slow
+def test_weights_of_people_are_fitted_if_the_loss_has_probabilities(study):
+    fit = ct.embed(study, loss="ste", penalty=0.1, seed=0)
+    findings = Findings.of(study, fit, FindingsRequest(0, enough=False))
+    assert findings.individuals.evidence is not None
+    assert "people-weights.png" in findings.figures()
+
+
 def test_analyses_that_would_take_too_long_are_left_out(study, fitted):
     result = Findings.of(study, fitted, FindingsRequest(5, most_seconds=0.0), **SETTINGS)
     assert (result.people, result.groups, result.curve) == (None, None, None)
@@ -74,7 +94,7 @@ def test_analyses_that_would_take_too_long_are_left_out(study, fitted):
 
 def test_too_few_answers_for_a_curve_leave_the_other_findings(fitted):
     few = ct.Comparisons.from_triplets([[0, 1, 2], [3, 4, 5], [6, 7, 8], [9, 10, 11]])
-    result = Findings.of(few, ct.embed(few, loss="soe", seed=0), FindingsRequest(5), **SETTINGS)
+    result = Findings.of(few, ct.embed(few, loss="soe", penalty=0, seed=0), FindingsRequest(5), **SETTINGS)
     assert len(result.replicates) == 5
     assert "needs at least 10" in result.left_out[0].note
 
@@ -100,7 +120,7 @@ def test_a_page_without_findings_has_no_section_about_them(study, fitted, tmp_pa
 
 
 def test_moments_are_rotated_like_the_map(study):
-    many = ct.replicate(study, 3, n_replicates=10, loss="soe", seed=0)
+    many = ct.replicate(study, 3, n_replicates=10, loss="soe", penalty=0, seed=0)
     rotation = np.linalg.qr(np.random.default_rng(0).standard_normal((3, 3)))[0]
     packed = findings_content(Findings(many), rotation)["replicates"]["ellipses"]
     raw = np.frombuffer(base64.b64decode(packed["moments"]["bytes"]), "<f4").reshape(12, 6)
@@ -113,7 +133,7 @@ def test_a_page_about_many_objects_stays_small(tmp_path):
     n_objects = 500
     rows = ct.datasets.simulated(np.random.default_rng(0).standard_normal((n_objects, 2)), 3000, seed=0).rows
     answers = ct.Comparisons.from_triplets(rows, n_objects=n_objects, unmentioned="ignore")
-    many = ct.replicate(answers, n_replicates=10, loss="soe", seed=0, epochs=2)
+    many = ct.replicate(answers, n_replicates=10, loss="soe", penalty=0, seed=0, epochs=2)
     ct.write_report(answers, many.result, tmp_path / "plain.html")
     ct.write_report(answers, many.result, tmp_path / "report.html", findings=many)
     more = (tmp_path / "report.html").stat().st_size - (tmp_path / "plain.html").stat().st_size
@@ -121,7 +141,7 @@ def test_a_page_about_many_objects_stays_small(tmp_path):
 
 
 def test_the_page_lists_the_six_most_probable_neighbours_of_each_object(study):
-    many = ct.replicate(study, n_replicates=10, loss="soe", seed=0)
+    many = ct.replicate(study, n_replicates=10, loss="soe", penalty=0, seed=0)
     flat = np.random.default_rng(0).standard_normal(
         (60, 12, 2)
     )  # random maps, on which any two objects may be neighbours

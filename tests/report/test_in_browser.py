@@ -9,8 +9,8 @@ import pytest
 from chromium import Chromium, find_chromium
 
 import closerthan as ct
+from closerthan.evaluate.repeats import NoiseCeiling
 from closerthan.report.findings import Findings
-from closerthan.uncertainty.repeats import NoiseCeiling
 
 pytestmark = [
     pytest.mark.browser,
@@ -50,16 +50,18 @@ def reports(tmp_path_factory):
     cities = ct.datasets.eurodist().comparisons()
     kinds = {"kind": ["north", "south", "west"] * 7, "height": np.linspace(3, 9, 21)}
     write("2", ct.embed(cities, seed=0), cities, labels=kinds, thumbnails={"Paris": PICTURE}, title="Cities")
-    write("1", ct.embed(cities, n_dims=1, seed=0), cities)
+    write("1", ct.embed(cities, n_dims=1, loss="ste", penalty=0, seed=0), cities)
+    fit = ct.embed(cities, loss="ste", penalty=0, seed=0)
     for name, scale in (("large", 1e5), ("huge", 1e12), ("tiny", 1e-9)):
-        fit = ct.embed(cities, loss="ste", seed=0)
         write(name, dataclasses.replace(fit, embedding=scale * fit.embedding), cities)
     for n_dims in (3, 5):
         data = ct.datasets.synthetic(60, n_dims, 4000, 1000, flipped=0.1, quadruplets=n_dims == 5, seed=0)
-        write(str(n_dims), ct.embed(data.train, n_dims, seed=0, epochs=10), data.train, test=data.test)
+        fit = ct.embed(data.train, n_dims, loss="ste", penalty=0, seed=0, epochs=10)
+        write(str(n_dims), fit, data.train, test=data.test)
+        np.save(folder / f"{n_dims}.npy", fit.embedding)
     data = ct.datasets.synthetic(10_000, 2, 150_000, 1000, seed=0)
     many = ct.Comparisons.from_triplets(data.train.rows, names=[f"object {number}" for number in range(10_000)])
-    write("many", ct.embed(many, seed=0, epochs=5), many)
+    write("many", ct.embed(many, loss="ste", penalty=0, seed=0, epochs=5), many)
     n_hostile = len(HOSTILE)
     rows = [[i, j, k] for i in range(n_hostile) for j in range(n_hostile) for k in range(n_hostile)]
     rows = [row for row in rows if abs(row[0] - row[1]) < abs(row[0] - row[2]) and row[0] != row[1]]
@@ -68,7 +70,7 @@ def reports(tmp_path_factory):
         "labels": {"<i>kind</i>": ["<b>x</b>", "</script>"] * (n_hostile // 2)},
         "title": "</title><script>ran = 4</script>",
     }
-    write("hostile", ct.embed(hostile, seed=0), hostile, **options)
+    write("hostile", ct.embed(hostile, loss="ste", penalty=0, seed=0), hostile, **options)
     return folder
 
 
@@ -150,8 +152,7 @@ def test_many_objects_are_drawn_by_webgl_and_named_when_searched(browser, report
 
 def test_searching_shows_the_true_neighbours(browser, reports):
     browser.open(reports / "5.html")
-    data = ct.datasets.synthetic(60, 5, 4000, 1000, flipped=0.1, quadruplets=True, seed=0)
-    x = ct.embed(data.train, 5, seed=0, epochs=10).embedding
+    x = np.load(reports / "5.npy")
     search(browser, "17")
     near = np.argsort(np.linalg.norm(x - x[17], axis=1))[1:11]
     names = browser.ask("Array.from(document.querySelectorAll('#object ol button'), (button) => button.textContent)")
@@ -483,8 +484,8 @@ def doubtful(tmp_path_factory):
     rows = rows[(rows != 14).all(axis=1)]
     people = np.arange(len(rows)) % 6
     answers = ct.Comparisons.from_triplets(rows, n_objects=15, people=people, unmentioned="ignore")
-    many = ct.replicate(answers, n_replicates=20, loss="ste", seed=0)
-    people = ct.assess_people(answers, loss="ste", seed=0)
+    many = ct.replicate(answers, n_replicates=20, loss="ste", penalty=0, seed=0)
+    people = ct.assess_people(answers, loss="ste", penalty=0, seed=0)
     path = tmp_path_factory.mktemp("doubt") / "report.html"
     ct.write_report(answers, many.result, path, findings=Findings(many, people))
     return path
@@ -528,7 +529,7 @@ def test_a_page_without_replicates_has_no_switches(browser, reports):
 @pytest.mark.parametrize("size", [{"width": 1200, "height": 900}, {"width": 390, "height": 844}])
 def test_groups_are_listed_and_their_tree_leads_to_objects(browser, tmp_path_factory, size):
     cities = ct.datasets.eurodist().comparisons()
-    fit = ct.embed(cities, loss="ste", seed=0)
+    fit = ct.embed(cities, loss="ste", penalty=0, seed=0)
     path = tmp_path_factory.mktemp("groups") / "report.html"
     noisy = [fit.embedding + np.random.default_rng(seed).normal(size=(21, 2)) for seed in range(5)]
     ct.write_report(cities, fit, path, groups=ct.cluster(fit, 3, maps=noisy))
@@ -603,7 +604,7 @@ def crowded(tmp_path_factory):
     """A page whose objects are too many to draw all their ellipses."""
     x = np.random.default_rng(0).standard_normal((90, 2))
     answers = ct.datasets.simulated(x, 2500, noise="ste", seed=0)
-    many = ct.replicate(answers, n_replicates=6, loss="ste", seed=0)
+    many = ct.replicate(answers, n_replicates=6, loss="ste", penalty=0, seed=0)
     path = tmp_path_factory.mktemp("crowd") / "report.html"
     ct.write_report(answers, many.result, path, findings=many)
     return path
@@ -616,12 +617,13 @@ def complete(tmp_path_factory):
     rows = ct.datasets.simulated(x, 3000, noise="ste", seed=0).rows
     names = [f"a photograph with a long name {number}" for number in range(24)]
     answers = ct.Comparisons.from_triplets(rows, names=names, people=np.arange(len(rows)) % 20)
-    many = ct.replicate(answers, n_replicates=8, loss="ste", seed=0)
-    people = ct.assess_people(answers, loss="ste", seed=0)
-    curve = ct.learning_curve(answers, loss="ste", n_folds=2, n_replicates=0, seed=0)
+    many = ct.replicate(answers, n_replicates=8, loss="ste", penalty=0, seed=0)
+    people = ct.assess_people(answers, loss="ste", penalty=0, seed=0)
+    curve = ct.learning_curve(answers, loss="ste", penalty=0, n_folds=2, n_replicates=0, seed=0)
     curve = dataclasses.replace(curve, ceilings=(NoiseCeiling("a person", 0.8, 0.79, 0.81, 900),) * 2)
     path = tmp_path_factory.mktemp("complete") / "report.html"
-    findings = Findings(many, people, curve=curve)
+    maps = ct.embed_people(answers, 2, loss="ste", penalty=0.1, spread=0.3, seed=0)
+    findings = Findings(many, people, individuals=maps, curve=curve)
     ct.write_report(answers, many.result, path, findings=findings, groups=ct.cluster(many.result, 9))
     return path
 

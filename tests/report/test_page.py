@@ -216,7 +216,7 @@ def test_the_page_shows_how_the_loss_was_chosen(tmp_path, cities, fit):
     assert [row["loss"] for row in race] == [candidate.loss for candidate in fit.candidates]
     chosen = fact(facts(fit, cities, None), "Loss").value
     assert chosen == f"{race[0]['loss']} with penalty {race[0]['penalty']:g}, {fit.choice_in_words}"
-    ct.write_report(cities, ct.embed(cities, loss="ste", seed=0, epochs=2), tmp_path / "plain.html")
+    ct.write_report(cities, ct.embed(cities, loss="ste", penalty=0, seed=0, epochs=2), tmp_path / "plain.html")
     assert data_of(tmp_path / "plain.html")["race"] == []
 
 
@@ -235,7 +235,7 @@ def test_the_page_names_the_central_object_and_the_outliers(tmp_path, cities, fi
     points = np.random.default_rng(0).normal(size=(20, 2))
     points[3] = 15.0
     answers = ct.datasets.simulated(points, 2000, seed=0)
-    ct.write_report(answers, ct.embed(answers, loss="ste", seed=0, epochs=2), tmp_path / "far.html")
+    ct.write_report(answers, ct.embed(answers, loss="ste", penalty=0, seed=0, epochs=2), tmp_path / "far.html")
     (line,) = [line for line in data_of(tmp_path / "far.html")["facts"] if line["name"] == "Most central"]
     assert line["note"].endswith("far from all others: 3")
 
@@ -339,7 +339,7 @@ def test_a_violated_answer_names_the_people_and_lines():
 def test_the_page_names_the_first_three_people_who_gave_a_violated_answer(tmp_path):
     rows = [[0, 1, 2], [1, 0, 2], [2, 1, 0]] * 9 + [[0, 2, 1]] * 5
     answers = ct.Comparisons.from_triplets(rows, people=["x"] * 27 + ["ann", "bob", "cleo", "dan", "eve"])
-    ct.write_report(answers, ct.embed(answers, 1, loss="ste", seed=0), tmp_path / "report.html")
+    ct.write_report(answers, ct.embed(answers, 1, loss="ste", penalty=0, seed=0), tmp_path / "report.html")
     (violation,) = data_of(tmp_path / "report.html")["violations"]
     assert violation["people"] == "ann, bob, cleo and 2 more"
 
@@ -351,6 +351,17 @@ def repeated(result, comparisons):
     names = {"comparisons": comparisons}
     exec(python_code(result.settings, Code("comparisons")), names)
     return names["result"]
+
+
+def test_the_python_code_repeats_the_replicates_of_a_fit_whose_penalty_was_chosen(cities):
+    replicates = ct.replicate(cities, loss="ste", seed=3, n_replicates=3)
+    result = replicates.result
+    assert result.candidates
+    assert result.settings.seed != replicates.seed  # the code names both
+    names = {}
+    exec(python_code(result.settings, Code("cities"), replicates=replicates), {"cities": cities}, names)
+    assert (names["result"].embedding == result.embedding).all()
+    assert (names["replicates"].maps == replicates.maps).all()
 
 
 class OwnLoss(ct.Loss):
@@ -370,7 +381,7 @@ def test_the_python_code_runs_as_it_is(tmp_path, monkeypatch, cities):
     monkeypatch.chdir(tmp_path)
     ct.files.write_comparisons(cities, "FILE.csv")
     # The solver "batch" compiles the fewest kernels.
-    result = ct.embed(cities, loss=OwnLoss(2.0), solver="batch", seed=4, epochs=3, validation=cities)
+    result = ct.embed(cities, loss=OwnLoss(2.0), penalty=0, solver="batch", seed=4, epochs=3, validation=cities)
     code = python_code(result.settings)
     assert f"from {__name__} import OwnLoss" in code
     names = {}
@@ -379,7 +390,7 @@ def test_the_python_code_runs_as_it_is(tmp_path, monkeypatch, cities):
 
 
 def test_the_python_code_names_the_classes_that_the_reader_must_define(tmp_path, cities):
-    ct.embed(cities, loss=OwnLoss(2.0), solver="batch", seed=4, epochs=3).save(tmp_path / "fit.npz")
+    ct.embed(cities, loss=OwnLoss(2.0), penalty=0, solver="batch", seed=4, epochs=3).save(tmp_path / "fit.npz")
     code = python_code(ct.Result.load(tmp_path / "fit.npz").settings)
     assert "# OwnLoss is your own class: define or import it first" in code
     assert "loss=OwnLoss(name=2.0)" in code
@@ -387,7 +398,7 @@ def test_the_python_code_names_the_classes_that_the_reader_must_define(tmp_path,
 
 @pytest.mark.parametrize("loss", [*ct.losses.LOSSES, ct.losses.SOE(margin=2.0)], ids=str)
 def test_the_python_code_makes_the_same_map_for_every_loss(cities, loss):
-    result = ct.embed(cities, n_dims=3, loss=loss, seed=4, epochs=3, n_starts=2, tolerance=None)
+    result = ct.embed(cities, n_dims=3, loss=loss, penalty=0, seed=4, epochs=3, n_starts=2, tolerance=None)
     assert (repeated(result, cities).embedding == result.embedding).all()
 
 
@@ -404,15 +415,15 @@ def test_the_python_code_makes_the_same_map_for_every_solver(cities, solver):
 
 
 def test_the_command_line_contains_the_settings_that_differ_from_the_defaults(cities):
-    result = ct.embed(cities, loss="tste", n_dims=4, seed=1, epochs=2, validation=0.2, time_limit=60.0)
+    result = ct.embed(cities, loss="tste", penalty=0, n_dims=4, seed=1, epochs=2, validation=0.2, time_limit=60.0)
     assert command_line(result.settings, "a b.csv") == (
         "closerthan fit 'a b.csv' --dims 4 --loss tste --solver polyak --seed 1"
-        " --validation 0.2 --epochs 2 --time-limit 60.0"
+        " --penalty 0.0 --validation 0.2 --epochs 2 --time-limit 60.0"
     )
 
 
 def test_settings_that_no_command_line_can_express_are_shown_in_python_only(tmp_path, cities):
-    result = ct.embed(cities, loss="ste", solver=ct.solvers.LBFGS(memory=5), seed=1, epochs=2)
+    result = ct.embed(cities, loss="ste", penalty=0, solver=ct.solvers.LBFGS(memory=5), seed=1, epochs=2)
     assert command_line(result.settings) is None
     ct.write_report(cities, result, tmp_path / "report.html")
     data = data_of(tmp_path / "report.html")
@@ -430,7 +441,9 @@ def test_a_fit_that_may_not_be_reproducible_has_a_warning(cities, fit):
     assert reproducibility_warning(fit.settings, "epochs") is None
     assert "earlier or later" in reproducibility_warning(fit.settings, "time_limit")
     assert "slightly different" in reproducibility_warning(fit.settings.replace(solver="hogwild"), "epochs")
-    assert "No seed" in reproducibility_warning(ct.embed(cities, loss="ste", epochs=1, seed=None).settings, "epochs")
+    assert "No seed" in reproducibility_warning(
+        ct.embed(cities, loss="ste", penalty=0, epochs=1, seed=None).settings, "epochs"
+    )
 
 
 @pytest.mark.parametrize(
@@ -442,7 +455,7 @@ def test_the_methods_paragraph_contains_the_numbers_of_the_fit(tmp_path, by, uni
     rows = ct.datasets.simulated(x, 900, noise="ste", seed=0).rows
     answers = ct.Comparisons.from_triplets(rows, people=np.arange(900) // 100)
     fitted, unseen = answers.split(0.2, np.random.default_rng(0), by=by)
-    many = ct.replicate(fitted, n_replicates=6, loss="ste", seed=4)
+    many = ct.replicate(fitted, n_replicates=6, loss="ste", penalty=0, seed=4)
     ct.write_report(fitted, many.result, tmp_path / "report.html", test=unseen, findings=many)
     paragraph = data_of(tmp_path / "report.html")["methods"]
     error = next(fact for fact in data_of(tmp_path / "report.html")["facts"] if fact["name"] == "Held-out error")

@@ -5,15 +5,20 @@
 
 import typer
 
+from closerthan.cli.commands.ask import ask
 from closerthan.cli.commands.collect import collect
 from closerthan.cli.commands.contrast import contrast
 from closerthan.cli.commands.data import convert, info, simulate
 from closerthan.cli.commands.datasets import datasets
 from closerthan.cli.commands.fit import demo, fit
+from closerthan.cli.commands.individuals import individuals
 from closerthan.cli.commands.judge import compare, dims, evaluate, predict
+from closerthan.cli.commands.models import align, answers_from, score
 from closerthan.cli.commands.objects import central, cluster, place
 from closerthan.cli.commands.plot import plot
 from closerthan.cli.commands.questions import questions
+from closerthan.cli.commands.scale import scale
+from closerthan.cli.commands.sparse import sparse
 from closerthan.cli.commands.trust import enough, people
 from closerthan.cli.commands.views import views
 from closerthan.cli.group import CommandGroup
@@ -32,30 +37,27 @@ app = App(
     epilog="An error is one sentence, with exit code 2; [bold]--debug[/bold] anywhere on the line adds a traceback.",
 )
 
-COMMANDS = (
-    fit,
-    plot,
-    place,
-    cluster,
-    central,
-    views,
-    evaluate,
-    predict,
-    dims,
-    compare,
-    contrast,
-    people,
-    enough,
-    questions,
-    simulate,
-    convert,
-    info,
-    demo,
-)
-for command in COMMANDS:
-    app.command()(command)
-app.add_typer(datasets)
-app.add_typer(collect)
+# The panels of `closerthan --help`, in order. A new command belongs to one of them.
+FIT = "Fit a map"
+JUDGE = "Judge a map"
+PEOPLE = "People"
+OBJECTS = "Objects"
+MODELS = "Models and features"
+COLLECT = "Collect and convert answers"
+
+COMMANDS = {
+    FIT: (fit, plot, dims, views, sparse, scale, demo),
+    JUDGE: (evaluate, predict, compare, enough),
+    PEOPLE: (people, individuals, contrast),
+    OBJECTS: (place, cluster, central),
+    MODELS: (answers_from, ask, score, align, simulate),
+    COLLECT: (questions, info, convert),
+}
+for panel, commands in COMMANDS.items():
+    for command in commands:
+        app.command(rich_help_panel=panel)(command)
+app.add_typer(collect, rich_help_panel=COLLECT)
+app.add_typer(datasets, rich_help_panel=COLLECT)
 
 
 def _version(requested: bool) -> None:

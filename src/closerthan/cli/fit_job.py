@@ -134,10 +134,14 @@ def fit_and_write(job: FitJob, folder: Path, judging: Judging, writing: Writing,
         if test is not None:
             measured = HeldOutError.of(test, result.embedding, unit_within(test, fitting.settings.by))
         elif judging.held_out and not ctrl_c.pressed.is_set():
-            measured, fact = _second_fit(job, result, choice, judging.held_out, budget, progress=progress)
-            lines.insert([line.name for line in lines].index("Chance level"), fact)
+            measured, new_facts = _second_fit(job, result, choice, judging.held_out, budget, progress=progress)
+            names = [line.name for line in lines]
+            place = names.index("Noise ceiling" if "Noise ceiling" in names else "Chance level")
+            lines[place:place] = new_facts
             if measured is not None:
-                result = dataclasses.replace(result, calibration=measured.calibration)
+                result = dataclasses.replace(
+                    result, calibration=measured.calibration, answer_calibration=measured.answer_calibration
+                )
         findings = None
         if job.request is not None and not ctrl_c.pressed.is_set():
             findings = _findings(job, result, answers, budget, progress=progress)
@@ -152,8 +156,8 @@ def fit_and_write(job: FitJob, folder: Path, judging: Judging, writing: Writing,
                 lines.append(Fact("Groups", "left out", str(error)))
         # Weights of people come from many fits, which only the command repeats in one line.
         is_repeatable = result.settings is not None and answers is job.answers
-        n_replicates = 0 if findings is None else findings.n_replicates
-        python = job.recipe.python(result.settings, n_replicates) if is_repeatable and result.settings else ""
+        replicates = None if findings is None else findings.replicates
+        python = job.recipe.python(result.settings, replicates) if is_repeatable and result.settings else ""
         with phases(progress) as say:
             fitted = Fitted(result, answers, origin, lines, python, findings, groups)
             written = write_folder(folder, fitted, writing, say)
@@ -231,15 +235,15 @@ def _checkpoint_of_choice(checkpoint: Path) -> Path:
 
 def _second_fit(
     job: FitJob, first: "Result", choice: LossChoice | None, fraction: float, budget: Budget, *, progress: bool
-) -> "tuple[HeldOutError | None, Fact]":
-    """Measure the error of a fit that omits a fraction of the answers; return it and a fact that describes it."""
-    from closerthan.evaluate.facts import Fact
+) -> "tuple[HeldOutError | None, list[Fact]]":
+    """Measure the error of a fit that omits a fraction of the answers; return it and facts that describe it."""
+    from closerthan.evaluate.facts import Fact, accuracy_fact
     from closerthan.evaluate.held_out import held_out_error
     from closerthan.fit.plan import FitPlan
     from closerthan.wording import percent_interval
 
-    def not_measured(why: str) -> "tuple[None, Fact]":
-        return None, Fact("Held-out error", "not measured", why)
+    def not_measured(why: str) -> "tuple[None, list[Fact]]":
+        return None, [Fact("Held-out error", "not measured", why)]
 
     settings, answers = job.fitting.settings, job.answers
     if first.stopped_by == "time_limit" or budget.is_over:
@@ -247,7 +251,7 @@ def _second_fit(
     if not answers.has_several_groups(settings.by):
         return not_measured(f"there are too few {answers.split_unit(settings.by)} to hold some out")
     settings = settings.within(budget)
-    if settings.by == "people" and first.candidates and first.settings is not None:  # several fits, one choice
+    if settings.by == "people" and first.candidates and first.settings is not None:  # for all folds
         settings = settings.replace(loss=first.settings.loss, penalty=first.settings.penalty)
     options = job.fitting.run_options(progress and "second fit")
     try:
@@ -255,7 +259,9 @@ def _second_fit(
             plan = FitPlan.of(choice.settings(budget), None, options, accepts_validation_set=True)
             measured = choice.split.error(plan.fit(choice.split.train, progress=plan.progress))
         else:
-            measured = held_out_error(answers, share=fraction, weights=job.people_weights, settings=settings, **options)
+            measured = held_out_error(
+                answers, fraction=fraction, weights=job.people_weights, settings=settings, **options
+            )
     except KeyboardInterrupt:
         return not_measured("the second fit was interrupted")
     except ValueError as error:  # the fit to all answers is done and must not be lost
@@ -266,9 +272,13 @@ def _second_fit(
     new = "new answers"
     if measured.only_random:
         new = "new random questions; questions that were chosen otherwise may be harder"
-    note = f"{measured.amount} withheld from {withheld_from}: expect this error on {new}"
+    note = f"withheld from {withheld_from}: expect this {{}} on {new}"
     if measured.by == "people":
         n_fits = measured.n_fits
         whom = f"new people and {new}" if measured.only_random else "new people"
-        note = f"{measured.amount}; each person was withheld from one of {n_fits} fits: expect this for {whom}"
-    return measured, Fact("Held-out error", percent_interval(measured.error, measured.low, measured.high), note)
+        note = f"each person was withheld from one of {n_fits} fits: expect this for {whom}"
+    separator = "; " if measured.by == "people" else " "
+    error_note = f"{measured.amount}{separator}{note.format('error')}"
+    first_fact = Fact("Held-out error", percent_interval(measured.error, measured.low, measured.high), error_note)
+    whole = [] if measured.answers is None else [accuracy_fact(measured.answers, separator, note.format("accuracy"))]
+    return measured, [first_fact, *whole]

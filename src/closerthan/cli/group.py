@@ -86,7 +86,7 @@ def _print_anywhere() -> None:
 def _spelled(error: UnicodeError) -> tuple[str | bytes, int]:
     if isinstance(error, UnicodeEncodeError) and error.object[error.start] == "±":
         return "+-", error.start + 1
-    if isinstance(error, UnicodeEncodeError):  # one character at a time, since the next may be a ±
+    if isinstance(error, UnicodeEncodeError):  # replace one character, since a ± may follow
         error = UnicodeEncodeError(error.encoding, error.object, error.start, error.start + 1, error.reason)
     return codecs.backslashreplace_errors(error)
 

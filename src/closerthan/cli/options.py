@@ -31,7 +31,9 @@ SEED = 0  # a command is repeatable unless another seed is passed
 
 Group = Callable[..., Any]
 
-AnswersFile = Annotated[Path, typer.Argument(metavar="FILE", help="The answers.", show_default=False)]
+AnswersFile = Annotated[
+    Path, typer.Argument(metavar="FILE", help="The answers: a file, or the folder of a study.", show_default=False)
+]
 MapFile = Annotated[Path, typer.Argument(metavar="MAP", help="A map, or the folder of a fit.", show_default=False)]
 Force = Annotated[bool, typer.Option("--force", help="Replace an existing file.")]
 FigureFormat = Annotated[str, _output_option("--format", metavar="png|pdf|svg", help="Format of the figures.")]
@@ -256,7 +258,7 @@ class Fitting:
         return replace(self, settings=self.settings.replace(**changes))
 
     def within(self, budget: Budget) -> Self:
-        """Return a copy whose time limit is the time that is left of a budget."""
+        """Return a copy whose time limit is the remaining time of a budget."""
         return replace(self, settings=self.settings.within(budget))
 
     def for_parts(self, budget: Budget) -> Self:

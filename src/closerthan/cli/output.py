@@ -64,6 +64,8 @@ WHAT = {
     "groups.csv": "the group of each object",
     "groups.png": "the tree of the groups",
     **PEOPLE,
+    "people-weights.csv": "how much each person weighs each dimension",
+    "people-weights.png": "the same as a figure, for the first two dimensions",
     **ENOUGH,
     **DIMS,
     "report.html": "an interactive report: open it in a browser",
@@ -131,10 +133,13 @@ def stem(path: Path) -> str:
     return Path((path.name or path.resolve().name).removesuffix(".gz")).stem
 
 
+MAP_FILES = ("map.csv", "map.parquet", "map.npz", "weights.csv", "pruned_params.npz", "parameters.npz")
+
+
 def map_file(path: Path) -> Path:
-    """Return the file of a map; in the folder of a fit, that is map.csv, map.parquet or map.npz."""
+    """Return the file of a map in the folder of a fit, of sparse dimensions or of VICE."""
     if path.is_dir():
-        for name in ("map.csv", "map.parquet", "map.npz"):
+        for name in MAP_FILES:
             if (path / name).exists():
                 return path / name
         raise ValueError(f"{path} is a folder without a map; expected map.csv, map.parquet or map.npz in it")
@@ -407,6 +412,8 @@ def _write_findings(folder: Path, findings: "Findings", figure_format: str) -> N
         findings.people.to_csv(folder / "people.csv", findings.groups)
     if findings.groups is not None:
         findings.groups.to_csv(folder / "people-matrix.csv")
+    if findings.individuals is not None:
+        findings.individuals.to_csv(folder / "people-weights.csv")
     if findings.curve is not None:
         findings.curve.to_csv(folder / "learning-curve.csv")
     save_figures(folder, findings.figures(), figure_format)

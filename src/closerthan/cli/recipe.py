@@ -14,6 +14,7 @@ from closerthan.cli.options import Reading, reading
 if TYPE_CHECKING:
     from closerthan.report.repeat import Code, Source
     from closerthan.settings import Settings
+    from closerthan.uncertainty.replicates import Replicates
 
 
 @dataclasses.dataclass(frozen=True)
@@ -53,11 +54,11 @@ class Recipe:
         sources = _sources(context, reading, validation_file, names)
         return cls(readable(repeating_command(context)), *sources, commands)
 
-    def python(self, settings: "Settings", n_replicates: int = 0) -> str:
+    def python(self, settings: "Settings", replicates: "Replicates | None" = None) -> str:
         """Return Python code for the same fit and, if there are any, its replicates."""
         from closerthan.report.repeat import python_code
 
-        return python_code(settings, self.answers, self.early_stopping, n_replicates) + self.python_after
+        return python_code(settings, self.answers, self.early_stopping, replicates) + self.python_after
 
 
 def repeating_command(context: typer.Context) -> str:

@@ -24,6 +24,8 @@ OPTIONS = {
     "n_threads": "--threads",
     "columns": "--column",
     "n_clusters": "--groups",
+    "n_options": "--shown",
+    "n_picks": "--picks",
     "n_folds": "--folds",
     "n_repeats": "--repeats",
     "n_replicates": "--replicates",

@@ -9,11 +9,13 @@
  *   sentences: string[]}} PeopleFindings */
 /** @typedef {{sentence: string, number: number, names: string[], total: number, groups: number[], matrix: Packed,
  *   errors: (number | null)[][]}} GroupFindings */
+/** @typedef {{titles: string[], rows: string[][]}} Table */
+/** @typedef {{verdict: string, sentences: string[], models: Table, dimensions: Table, people: Table}} WeightFindings */
 /** @typedef {{by: string, numbers: number[], errors: number[], low: number[], high: number[], reach: number[],
  *   fitted: number[], twice: number[], least: [string, number, number, number][],
  *   sentences: string[]}} CurveFindings */
 /** @typedef {{replicates: ReplicateFindings | null, people: PeopleFindings | null, groups: GroupFindings | null,
- *   curve: CurveFindings | null}} Findings */
+ *   individuals: WeightFindings | null, curve: CurveFindings | null}} Findings */
 
 const Believe = (() => {
   const ROWS = 15; // number of people shown at first
@@ -266,6 +268,22 @@ const Believe = (() => {
             ]
           : [];
       part("Whose map predicts whose answers?", advice, listed([sentence]), ...table, ...note, box, ramp);
+    }
+    if (findings.individuals) {
+      const { verdict, sentences, models, dimensions, people } = findings.individuals;
+      part(
+        "Do people weigh the dimensions differently?",
+        verdict,
+        listed(sentences),
+        ...[models, dimensions, people].flatMap(({ titles, rows }) => (rows.length ? asTable(make, titles, rows) : [])),
+        make(
+          "p",
+          "The axes are not those of the map above: along these, and no others, weights describe people. " +
+            "Consistency is small if answers vary at random. A relative weight above 1 means that the person weighs " +
+            "the dimension more than others do.",
+          { className: "faint" },
+        ),
+      );
     }
     if (findings.curve) {
       const { by, numbers, errors, low, high, reach, fitted, twice, least, sentences } = findings.curve;

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from closerthan.calibration import reliability
 from closerthan.metrics import error_interval
 from closerthan.people.groups import PeopleGroups
+from closerthan.people.maps import PeopleMaps
 from closerthan.people.person import Person
 from closerthan.people.quality import PeopleAssessment
 from closerthan.plotting.maps.ellipses import are_readable
@@ -38,6 +39,7 @@ def findings_content(findings: Findings, rotation: NDArray[np.float64]) -> dict[
         "replicates": findings.replicates and _replicates(findings, findings.replicates, rotation),
         "people": findings.people and _people(findings.people),
         "groups": findings.groups and _groups(findings.groups),
+        "individuals": findings.individuals and _individuals(findings.individuals),
         "curve": findings.curve and _curve(findings.curve),
     }
     return parts if any(parts.values()) else None
@@ -128,6 +130,25 @@ def _groups(groups: PeopleGroups) -> dict[str, Any]:
         "groups": [groups.group[name] for name in groups.matrix_people],
         "matrix": packed(groups.matrix.ravel()),
         "errors": [rounded(row) for row in groups.group_matrix],
+    }
+
+
+def _individuals(maps: PeopleMaps) -> dict[str, Any]:
+    return {
+        "verdict": _capitalized(f"{maps.verdict}."),
+        "sentences": [_capitalized(sentence) for sentence in maps.sentences],
+        "models": {
+            "titles": ["Model", "Held-out answers right", "Bits per answer"],
+            "rows": [] if maps.evidence is None else [list(row) for row in maps.evidence.rows()],
+        },
+        "dimensions": {
+            "titles": ["Dimension", "Variance", "Reliability", "One end", "Other end"],
+            "rows": [list(row) for row in maps.dimension_rows()],
+        },
+        "people": {
+            "titles": [_capitalized(title) for title in maps.titles],
+            "rows": [list(row) for row in maps.rows()[:MOST_PEOPLE]],
+        },
     }
 
 

@@ -1,6 +1,5 @@
 """The content of a report: everything that the page shows, as plain lists and strings."""
 
-import io
 import json
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -20,7 +19,7 @@ from closerthan.plotting.maps.thumbnails import thumbnail, thumbnail_sources
 from closerthan.plotting.palette import COLOURS, GREY, palette_of
 from closerthan.report.believe import findings_content
 from closerthan.report.groups import group_names, groups_content
-from closerthan.report.packing import data_url, packed, rounded
+from closerthan.report.packing import image_url, packed, rounded
 from closerthan.report.parts import ReportParts
 from closerthan.report.repeat import command_line, python_code, reproducibility_warning
 from closerthan.report.violations import Violation, most_violated
@@ -43,7 +42,8 @@ def content(result: Result, comparisons: Comparisons, parts: ReportParts) -> dic
     command, python, caution = parts.command, parts.python, None
     if settings is not None:
         command = command_line(settings, n_replicates=n_replicates) if command is None else command
-        python = python_code(settings, n_replicates=n_replicates) if python is None else python
+        replicates = None if findings is None else findings.replicates
+        python = python_code(settings, replicates=replicates) if python is None else python
         caution = reproducibility_warning(settings, result.stopped_by)
     return {
         "title": parts.title,
@@ -137,11 +137,4 @@ def _pictures(thumbnails: Any, names: Sequence[str]) -> dict[str, str]:
         return {}
     sources = thumbnail_sources(thumbnails, names)
     pixels = 96 if len(sources) <= 500 else 64 if len(sources) <= 2000 else 48
-    return {str(number): _image_url(thumbnail(source, pixels)) for number, source in sources.items()}
-
-
-def _image_url(image: Any) -> str:
-    kind = "png" if image.mode == "RGBA" else "jpeg"
-    file = io.BytesIO()
-    image.convert("RGBA" if kind == "png" else "RGB").save(file, kind, quality=82)
-    return data_url(file.getvalue(), kind)
+    return {str(number): image_url(thumbnail(source, pixels)) for number, source in sources.items()}

@@ -8,9 +8,12 @@ from typing import Any, NamedTuple, Self, Unpack
 import numpy as np
 
 from closerthan.comparisons import Comparisons
+from closerthan.comparisons.grouping import AUTO
 from closerthan.evaluate.facts import Fact
 from closerthan.fit.plan import FitPlan
 from closerthan.people.groups import PeopleGroups, group_people
+from closerthan.people.individuals import embed_people
+from closerthan.people.maps import PeopleMaps
 from closerthan.people.quality import PeopleAssessment, assess_people
 from closerthan.plotting.canvas import names_of
 from closerthan.result import Result
@@ -30,15 +33,22 @@ INTERRUPTED = "it was interrupted"
 LEAST = 0.05  # smallest probability of a neighbour that is listed
 MOST_LISTED = 2_000  # objects: with more, no neighbours are listed
 MOST_NAMED = 5  # objects named in a fact
-FITS = {"people": 40, "groups": 50, "enough": 70}  # approximate duration of each part, in fits to all answers
+FITS = {
+    "people": 40,
+    "groups": 50,
+    "individuals": 60,
+    "enough": 70,
+}  # approximate duration of each part, in fits to all answers
 ENOUGH = {
     "chance": "no, predictions are not clearly better than chance",
     "more": "no, more would help",
+    "unclear": "not clear yet",
     "unsettled": "enough to predict answers, but not to interpret all positions",
     "enough": "yes",
 }
 """Verdicts of a learning curve, in words."""
-COMMANDS = {"people": "people", "groups": "people", "enough": "enough"}  # commands that compute one part only
+COMMANDS = {"people": "people", "groups": "people", "individuals": "individuals", "enough": "enough"}
+"""Commands that compute one part only."""
 
 
 class Neighbour(NamedTuple):
@@ -59,7 +69,8 @@ class FindingsRequest:
     n_replicates
         Number of replicates; 0 for none.
     people
-        Whether to assess people and to look for groups of them, if it is known who gave the answers.
+        Whether to assess people, to look for groups of them, and to find out whether they weigh the dimensions of the
+        map differently, if it is known who gave the answers.
     enough
         Whether to measure the learning curve.
     checks
@@ -89,6 +100,8 @@ class Findings:
         Maps fitted to resampled answers.
     people, groups
         Assessment of the people who gave the answers, and groups of people with maps of their own.
+    individuals
+        How much each person weighs the dimensions of the map; None if the loss has no probabilities of whole answers.
     curve
         Learning curve: are the answers enough?
     left_out
@@ -107,12 +120,13 @@ class Findings:
     replicates: Replicates | None = None
     people: PeopleAssessment | None = None
     groups: PeopleGroups | None = None
+    individuals: PeopleMaps | None = None
     curve: LearningCurve | None = None
     left_out: tuple[Fact, ...] = ()
 
     def __repr__(self) -> str:
         parts = [] if self.replicates is None else [counted(len(self.replicates), "replicate")]
-        parts += [repr(part) for part in (self.people, self.groups, self.curve) if part is not None]
+        parts += [repr(part) for part in (self.people, self.groups, self.individuals, self.curve) if part is not None]
         parts += [f"without {fact.name}" for fact in self.left_out]
         return f"Findings({', '.join(parts) or 'none'})"
 
@@ -177,16 +191,26 @@ class Findings:
                 analyse("people", "People", assess_people, checks=request.checks, settings=base)
             if parts["people"] is not None:
                 analyse("groups", "Maps needed", group_people, settings=base)
+                if result.loss.is_choice_rule and result.embedding.shape[1] > 1:
+                    own = base.replace(by=AUTO) if base.by in ("people", "comparisons") else base
+                    analyse("individuals", "Weights of people", embed_people, settings=own)
         if request.enough:
             analyse("enough", "Enough?", learning_curve, settings=base)
             if parts.get("enough") is not None and parts.get("replicates") is not None:
                 parts["enough"] = parts["enough"].with_replicates(parts["replicates"])
-        return cls(parts.get("replicates"), parts["people"], parts.get("groups"), parts.get("enough"), tuple(left_out))
+        return cls(
+            parts.get("replicates"),
+            parts["people"],
+            parts.get("groups"),
+            parts.get("individuals"),
+            parts.get("enough"),
+            tuple(left_out),
+        )
 
     @property
     def interrupted(self) -> bool:
         """True if Ctrl-C interrupted one of the analyses."""
-        parts = [part for part in (self.replicates, self.people, self.curve) if part is not None]
+        parts = [part for part in (self.replicates, self.people, self.individuals, self.curve) if part is not None]
         return any(fact.note == INTERRUPTED for fact in self.left_out) or any(map(_is_interrupted, parts))
 
     @property
@@ -241,6 +265,8 @@ class Findings:
             lines.append(Fact("People", self.people.verdicts_in_words, note))
         if self.groups is not None:
             lines.append(Fact("Maps needed", counted(self.groups.n_groups, "map"), self.groups.sentence))
+        if self.individuals is not None:
+            lines.append(Fact("Weights of people", self.individuals.verdict, self.individuals.sentences[0]))
         if self.curve is not None:
             lines.append(Fact("Enough?", ENOUGH[self.curve.verdict], self.curve.advice))
         return [*lines, *self.left_out]
@@ -275,7 +301,13 @@ class Findings:
 
     def figures(self) -> dict[str, Any]:
         """Return the figures, by the name of their file."""
-        from closerthan.plotting import learning_curve_figure, people_figure, people_maps_figure, people_matrix_figure
+        from closerthan.plotting import (
+            learning_curve_figure,
+            people_figure,
+            people_maps_figure,
+            people_matrix_figure,
+            weights_figure,
+        )
 
         figures = {} if self.replicates is None else self._replicate_figures(self.replicates)
         if self.people is not None:
@@ -284,6 +316,8 @@ class Findings:
             figures["people-matrix.png"] = people_matrix_figure(self.groups)
             if self.groups.n_groups > 1:
                 figures["people-maps.png"] = people_maps_figure(self.groups)
+        if self.individuals is not None:
+            figures["people-weights.png"] = weights_figure(self.individuals)
         if self.curve is not None:
             figures["learning-curve.png"] = learning_curve_figure(self.curve)
         return figures
@@ -320,5 +354,5 @@ def trust_in_decided(result: Result) -> str:
     return f"in simulations, {DECIDED_WRONG} of such triplets were wrong"
 
 
-def _is_interrupted(part: PeopleAssessment | Replicates | LearningCurve | None) -> bool:
+def _is_interrupted(part: PeopleAssessment | PeopleMaps | Replicates | LearningCurve | None) -> bool:
     return part is not None and part.stopped_by == "interrupted"

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from closerthan.comparisons import Comparisons
+from closerthan.evaluate.answer_accuracy import chance_level
 from closerthan.evaluate.facts import Fact
 from closerthan.report.findings import Findings
 from closerthan.result import Result
@@ -45,7 +46,7 @@ def methods_paragraph(
     """
     other_people = _are_other_people(result, comparisons, test)
     sentences = [_data(result, comparisons), _dims(facts), _fit(result)]
-    sentences.append(_errors(facts, other_people, is_second_fit=test is None))
+    sentences.append(_errors(facts, comparisons, other_people, is_second_fit=test is None))
     if findings is not None and findings.replicates is not None:
         replicates = findings.replicates
         sentences.append(
@@ -100,10 +101,14 @@ def _fit(result: Result) -> str:
     loss = f"the loss {result.loss_name}"
     if result.penalty:
         loss += f" with a penalty of strength {result.penalty:g} on squared distances (a Gaussian prior on positions)"
+    if settings.likelihood == "answers":
+        loss += ", fitted to whole answers as choices among the pairs of objects shown (Luce's choice rule)"
     choice = ""
-    if result.candidates:
+    unit = "answers of held-out participants" if settings.by == "people" else "held-out answers"
+    if result.candidates and result.runner_up is None:
+        choice = f" (of several strengths, it had the lowest error on {unit})"
+    elif result.candidates:
         losses = ", ".join(sorted({candidate.loss for candidate in result.candidates}))
-        unit = "answers of held-out participants" if settings.by == "people" else "held-out answers"
         choice = f", which had the lowest error on {unit} among {losses}, each with penalties of several strengths"
         if result.tied_losses:
             choice += f" ({listed(result.tied_losses)} did not differ from it significantly)"
@@ -124,7 +129,7 @@ def _are_other_people(result: Result, comparisons: Comparisons, test: Comparison
     return fitted is not None and others is not None and not fitted & others
 
 
-def _errors(facts: Sequence[Fact], other_people: bool, *, is_second_fit: bool) -> str:
+def _errors(facts: Sequence[Fact], fitted_answers: Comparisons, other_people: bool, *, is_second_fit: bool) -> str:
     """Return a sentence about the errors, with or without a held-out error."""
     errors = {fact.name: fact.value for fact in facts if "%" in fact.value}
     training = errors.get("Training error")
@@ -134,6 +139,13 @@ def _errors(facts: Sequence[Fact], other_people: bool, *, is_second_fit: bool) -
     answers = "answers of held-out participants" if other_people else "held-out answers"
     maps = f"Maps fitted without the {answers} predicted" if is_second_fit else f"On {answers}, the map predicted"
     comparisons = "held-out comparisons" if is_second_fit else "comparisons"
+    whose = "these maps" if is_second_fit else "the map"
     held_out = f"{maps} {errors['Held-out error']} of the {comparisons} incorrectly"
     fitted = "" if training is None else f"; the map contradicts {training} of the fitted comparisons"
-    return f"{held_out}{fitted}. Chance level is 50 %."
+    if "Held-out accuracy" not in errors:
+        return f"{held_out}{fitted}. Chance level is 50 %."
+    return (
+        f"{held_out}{fitted}; chance level is 50 %. Counting whole answers instead of comparisons, {whose} made the "
+        f"same choice as the participants in {errors['Held-out accuracy']} of the answers; chance level is "
+        f"{percent(chance_level(fitted_answers))}."
+    )

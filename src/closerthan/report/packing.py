@@ -1,12 +1,13 @@
 """Numbers and images inside the page: long arrays as bytes, short ones as JSON, images as data URLs."""
 
 import base64
+import io
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["data_url", "packed", "rounded"]
+__all__ = ["data_url", "image_url", "packed", "rounded"]
 
 DIGITS = 6  # significant digits of a number in a curve: far more than a screen resolves
 
@@ -40,3 +41,11 @@ def data_url(image: bytes, kind: str) -> str:
     'data:image/png;base64,Li4u'
     """
     return f"data:image/{kind};base64,{base64.b64encode(image).decode('ascii')}"
+
+
+def image_url(image: Any) -> str:
+    """Return a PIL image as a URL that contains it: a PNG if it has transparency, otherwise a JPEG."""
+    kind = "png" if image.mode == "RGBA" else "jpeg"
+    file = io.BytesIO()
+    image.convert("RGBA" if kind == "png" else "RGB").save(file, kind, quality=82)
+    return data_url(file.getvalue(), kind)

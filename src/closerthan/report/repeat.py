@@ -5,12 +5,15 @@ import math
 import os
 import shlex
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from closerthan import losses, solvers
 from closerthan.files.meaning.reading import Reading
 from closerthan.registry import UserDefined, is_library_class, parameters
 from closerthan.settings import GIVEN, Settings
+
+if TYPE_CHECKING:
+    from closerthan.uncertainty.replicates import Replicates
 
 __all__ = ["Code", "Source", "command_line", "python_code", "reproducibility_warning"]
 
@@ -34,7 +37,7 @@ def python_code(
     settings: Settings,
     answers: Source | Code | None = None,
     held_out: Source | None = None,
-    n_replicates: int = 0,
+    replicates: "Replicates | None" = None,
 ) -> str:
     """Return Python code that reads the answers and calls :func:`closerthan.embed` with these settings.
 
@@ -44,8 +47,8 @@ def python_code(
         Settings of the fit.
     answers, held_out
         Source of the answers (a file or Python code), and of the validation set, if it came from a file.
-    n_replicates
-        Number of replicates that were fitted to the result; 0 for none.
+    replicates
+        Replicates that were fitted to the same answers, if there are any.
 
     Examples
     --------
@@ -75,8 +78,9 @@ def python_code(
     imports += _imports(settings)
     call = [f"    {argument}," for argument in ("comparisons", *_arguments(arguments))]
     lines = [*imports, "", *reading, "result = ct.embed(", *call, ")"]
-    if n_replicates:
-        options = _arguments({"n_replicates": n_replicates, "seed": settings.seed})
+    if replicates is not None:
+        seed = settings.seed if replicates.seed is None else replicates.seed
+        options = _arguments({"n_replicates": replicates.n_requested or len(replicates), "seed": seed})
         lines.append(f"replicates = ct.replicate({', '.join(['comparisons', 'result=result', *options])})")
     return "\n".join(lines)
 

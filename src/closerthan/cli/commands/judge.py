@@ -4,7 +4,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
@@ -23,6 +23,8 @@ from closerthan.cli.options import (
 
 if TYPE_CHECKING:
     from closerthan.comparisons import Comparisons
+    from closerthan.evaluate.cross_validation import Scores
+    from closerthan.evaluate.facts import Fact
     from closerthan.files.meaning.answers import Answers
 
 FOLDS_HELP = "Number of parts; each is held out once. [5, or the number of people if it is smaller]"
@@ -32,43 +34,108 @@ DIMS_BY = "people if there are at least ten, otherwise as for fit"
 
 @with_options(reading=reading)
 def evaluate(
-    map: MapFile,
+    map: Annotated[
+        Path,
+        typer.Argument(
+            metavar="MAP", help="A map, the folder of a fit, or an embedding as .npy, .txt or .csv.", show_default=False
+        ),
+    ],
     file: AnswersFile,
+    similarity: Annotated[
+        str,
+        typer.Option(
+            metavar="euclidean|dot|cosine",
+            help="Similarity of two objects: by distance, or the dot product or cosine of their coordinates.",
+        ),
+    ] = "euclidean",
     *,
     reading: Reading,
 ) -> None:
-    """Measure how many of the answers in FILE a map gets wrong."""
-    import closerthan as ct
+    """Measure how many of the answers in FILE a map predicts: whole answers and the comparisons that they imply."""
+    from closerthan.accuracy import SIMILARITIES
+    from closerthan.checks import ParameterError
     from closerthan.cli.output import map_file
-    from closerthan.cli.screen import print_facts, print_summary
-    from closerthan.evaluate.diagnostics import least_error
-    from closerthan.evaluate.facts import Fact, amount
+    from closerthan.cli.screen import print_facts, print_summary, print_wrapped
+    from closerthan.evaluate.answer_accuracy import imply_several_comparisons
+    from closerthan.evaluate.facts import Fact
     from closerthan.files import read_map
     from closerthan.fit.progress import phases
-    from closerthan.metrics import effective_number
-    from closerthan.wording import percent, percent_interval
 
+    if similarity not in SIMILARITIES:
+        raise ParameterError("similarity", similarity, f"it must be one of {', '.join(SIMILARITIES)}")
     embedding, names = read_map(map_file(map))
     with phases(sys.stderr.isatty()) as say:
         say(f"reading {file}")
-        answers = reading.read_about(file, len(embedding), names)
+        answers, embedding, note = _read_about_embedding(file, embedding, names, reading)
     print_summary(answers.summary)
+    if note:
+        print_wrapped(f"{map}: {note}", indent=2)
     n_objects, n_dims = embedding.shape
-    facts = [Fact("Map", f"{n_objects:,} objects in {n_dims} dimension{'s' * (n_dims != 1)}")]
-    parts = {"Error": answers.comparisons}
+    facts = [Fact("Map", f"{n_objects:,} objects in {n_dims:,} dimension{'s' * (n_dims != 1)}")]
+    if similarity != "euclidean":
+        facts.append(Fact("Similarity", {"dot": "dot product"}.get(similarity, similarity)))
+    parts = {"": answers.comparisons}
     if answers.test is not None:
-        parts = {"Error, training": answers.comparisons, "Error, test": answers.test}
+        parts = {", training": answers.comparisons, ", test": answers.test}
     for name, part in parts.items():
-        error = ct.triplet_error(part, embedding)
-        low, high = ct.metrics.error_interval(error, effective_number(part, embedding))
-        facts.append(Fact(name, percent_interval(error, low, high), f"of {amount(part)}"))
-        least = least_error(part)
-        if least > 0:
-            facts.append(
-                Fact("Least possible", percent(least), "of these comparisons contradict others: no map is better")
-            )
-    facts.append(Fact("Chance level", percent(0.5)))
+        facts += _accuracy_facts(name, part, embedding, similarity)
+    is_one = not any(imply_several_comparisons(part) for part in parts.values())
+    facts.append(Fact("Chance level", "50.0 %", "" if is_one else "of the comparisons"))
     print_facts(facts)
+
+
+def _read_about_embedding(
+    file: Path, embedding: Any, names: "tuple[str, ...] | None", reading: Reading
+) -> "tuple[Answers, Any, str]":
+    """Read answers about the objects of an embedding, whose rows may turn out to be dimensions; then it is transposed.
+
+    Return the answers, the embedding with one row per object, and a sentence if it was transposed.
+    """
+    n_rows, n_columns = embedding.shape
+    try:
+        return reading.read_about(file, n_rows, names), embedding, ""
+    except ValueError:
+        if names is not None or n_columns <= n_rows:
+            raise
+        try:
+            answers = reading.read_about(file, n_columns, None)
+        except ValueError:
+            pass
+        else:
+            sentence = f"the answers name more than {n_rows:,} objects, so its {n_columns:,} columns are the objects"
+            return answers, embedding.T.copy(), sentence
+        raise
+
+
+def _accuracy_facts(name: str, answers: "Comparisons", embedding: Any, similarity: str) -> "list[Fact]":
+    """Return the facts about one part of the answers; comparisons are left to a single fact where each is an answer."""
+    from closerthan.evaluate.answer_accuracy import answer_accuracy, comparison_accuracy, imply_several_comparisons
+    from closerthan.evaluate.diagnostics import least_error
+    from closerthan.evaluate.facts import Fact, amount, source
+    from closerthan.metrics import effective_number, error_interval, triplet_error
+    from closerthan.wording import percent, percent_interval
+
+    facts = []
+    several = imply_several_comparisons(answers)
+    whole = answer_accuracy(answers, embedding, similarity=similarity) if several or similarity != "euclidean" else None
+    if several and whole is not None:
+        note = f"right choices of {whole.n_answers:,} whole answers {source(answers).partition(' answers')[2].strip()}"
+        facts.append(Fact(f"Accuracy{name}", whole.interval, f"{note.strip()}; chance is {percent(whole.chance)}"))
+    if whole is not None:
+        note = "probabilities by Luce's choice rule, with a slope and a lapse rate fitted to these answers"
+        facts.append(Fact("Information", whole.bits_in_words, note))
+        facts += [Fact("Noise ceiling", one.bracket_in_words, str(one)) for one in whole.ceilings if several]
+    if similarity == "euclidean":  # also for files that are larger than memory
+        error = triplet_error(answers, embedding)
+        low, high = error_interval(error, effective_number(answers, embedding))
+    else:
+        single = comparison_accuracy(answers, embedding, similarity=similarity)
+        error, low, high = 1 - single.accuracy, 1 - single.high, 1 - single.low
+    facts.append(Fact(f"Error{name}", percent_interval(error, low, high), f"of {amount(answers)}"))
+    least = least_error(answers)
+    if least > 0:
+        facts.append(Fact("Least possible", percent(least), "of these comparisons contradict others: no map is better"))
+    return facts
 
 
 @with_options(reading=reading)
@@ -114,14 +181,50 @@ def predict(
         if several
         else _sides(answers.comparisons, embedding, probability)
     )
+    whole = _whole_answers(answers.comparisons, embedding)
+    if whole is not None and not several:
+        columns |= whole.columns
     _write_columns(target, columns)
     agreed, total = columns["prediction"].count(1), len(columns["prediction"])
     other = "otherwise" if several else "the other way round"
-    typer.echo(f"{total:,} questions: {agreed:,} as written, {total - agreed:,} {other}")
+    rows = "comparisons" if whole is not None and not several else "questions"
+    typer.echo(f"{total:,} {rows}: {agreed:,} as written, {total - agreed:,} {other}")
+    if whole is not None:
+        typer.echo(f"{whole.accuracy} of whole answers as written; random choices: {whole.chance}")
     line = "the line of the file, " * ("line" in columns)
     choice = "choice (of the map), " * ("choice" in columns)
     what = f"{line}the objects, prediction, {choice}margin (the difference of the two distances)"
-    print_wrapped(f"{target}  columns: {what}{source * ('probability' in columns)}", indent=2)
+    answer = ", answer (its number) and answer_prediction (of the whole answer)" * ("answer" in columns)
+    print_wrapped(f"{target}  columns: {what}{source * ('probability' in columns)}{answer}", indent=2)
+
+
+class _WholeAnswers(NamedTuple):
+    """Which whole answers a map predicts: the fraction, that of random choices, and columns for each comparison."""
+
+    accuracy: str
+    chance: str
+    columns: dict[str, list[Any]]
+
+
+def _whole_answers(comparisons: "Comparisons", embedding: Any) -> _WholeAnswers | None:
+    """Predict the whole answers that comparisons are from; None if each comparison is an answer."""
+    import numpy as np
+
+    from closerthan.accuracy import chance_levels, correct_choices, pair_similarities
+    from closerthan.comparisons import Choices
+    from closerthan.evaluate.answer_accuracy import imply_several_comparisons
+    from closerthan.wording import percent
+
+    if comparisons.answers is None or not imply_several_comparisons(comparisons):
+        return None
+    choices = Choices.of(comparisons)
+    right = correct_choices(choices, pair_similarities(choices, embedding))
+    number = np.unique(comparisons.answers, return_inverse=True)[1]
+    columns = {"answer": (number + 1).tolist(), "answer_prediction": np.where(right == 1, 1, -1)[number].tolist()}
+    accuracy, chance = (
+        percent(float(np.average(one, weights=choices.weights))) for one in (right, chance_levels(choices))
+    )
+    return _WholeAnswers(accuracy, chance, columns)
 
 
 def _probability(map: Path) -> "tuple[Callable[[Any], Any] | None, str]":
@@ -194,28 +297,19 @@ def _choices(
 
 def _write_columns(path: Path, columns: Mapping[str, list[Any]]) -> None:
     """Write a table as CSV or Parquet, completely or not at all."""
-    import csv
-    import io
-
     from closerthan.files.formats.extras import extra
-    from closerthan.saving import whole_file
+    from closerthan.saving import whole_csv, whole_file
 
-    with whole_file(path) as file:
-        if path.suffix.lower() == ".parquet":
-            arrow, parquet = extra("pyarrow", "writing Parquet"), extra("pyarrow.parquet", "writing Parquet")
+    if path.suffix.lower() == ".parquet":
+        arrow, parquet = extra("pyarrow", "writing Parquet"), extra("pyarrow.parquet", "writing Parquet")
+        with whole_file(path) as file:
             parquet.write_table(arrow.table(dict(columns)), file)
-            return
-        text = io.TextIOWrapper(file, encoding="utf-8", newline="")
-        table = csv.writer(text, lineterminator="\n")
-        table.writerow(columns)
-        as_text = {"probability": lambda cell: "" if cell is None else f"{cell:.4f}", "margin": repr}
-        cells = [
-            [as_text[title](cell) for cell in column] if title in as_text else column
-            for title, column in columns.items()
-        ]
-        table.writerows(zip(*cells, strict=True))
-        text.flush()
-        text.detach()
+        return
+    as_text = {"probability": lambda cell: "" if cell is None else f"{cell:.4f}", "margin": repr}
+    cells = [
+        [as_text[title](cell) for cell in column] if title in as_text else column for title, column in columns.items()
+    ]
+    whole_csv(path, list(columns), zip(*cells, strict=True))
 
 
 @dataclass(frozen=True)
@@ -249,7 +343,6 @@ def dims(
     import closerthan as ct
     from closerthan.cli.output import DIMS, save_figures
     from closerthan.cli.screen import print_columns, print_summary
-    from closerthan.evaluate.dims import TITLES
 
     fitting.refuse_file()
     folder = output.path(file, "dims", DIMS)
@@ -263,8 +356,12 @@ def dims(
         settings=fitting.settings,
         **fitting.run_options(sys.stderr.isatty()),
     )
-    print_columns(TITLES, choice.table())
-    _print_notes("gain: in percentage points over one dimension fewer, and p of its paired test", choice.sentences)
+    print_columns(choice.titles, choice.table())
+    _print_notes(
+        "gain: in percentage points over one dimension fewer, and p of its paired test",
+        choice.sentences,
+        choice.scores[1],
+    )
 
     def write(draft: Path) -> None:
         choice.to_csv(draft / "dims.csv")
@@ -293,7 +390,6 @@ def compare(
     import closerthan as ct
     from closerthan.cli.output import COMPARE, check_target, stem
     from closerthan.cli.screen import print_columns, print_summary
-    from closerthan.evaluate.losses import TITLES
 
     fitting.refuse_file()
     folder = out or Path(f"{stem(file)}-compare")
@@ -307,10 +403,11 @@ def compare(
         settings=fitting.settings,
         **fitting.run_options(sys.stderr.isatty()),
     )
-    print_columns(TITLES, comparison.table())
+    print_columns(comparison.titles, comparison.table())
     _print_notes(
         f"behind: percentage points above the error of {comparison.best}, and p of the paired test",
         comparison.sentences,
+        comparison.scores[comparison.best],
     )
     _write(folder, COMPARE, force, lambda draft: comparison.to_csv(draft / "compare.csv"), comparison.stopped_by)
 
@@ -323,12 +420,19 @@ def _read(file: Path, reading: Reading) -> "Answers":
         return reading.read(file)
 
 
-def _print_notes(columns: str, sentences: Sequence[str]) -> None:
+def _print_notes(columns: str, sentences: Sequence[str], scores: "Scores") -> None:
     """Print the meaning of the columns, the verdict, and why this error differs from that of other commands."""
     from closerthan.cli.screen import OTHER_ERRORS, print_sentences, print_wrapped
+    from closerthan.wording import percent
 
+    chance = "chance is 50 %"
+    if scores.answers is not None:
+        chance = (
+            "error: held-out comparisons that are predicted wrongly, chance is 50 %; answers: held-out whole answers "
+            f"that are predicted correctly, chance is {percent(scores.answers.chance)}"
+        )
     typer.echo("")
-    print_wrapped(f"{columns}; chance is 50 %", indent=0)
+    print_wrapped(f"{columns}; {chance}", indent=0)
     typer.echo("")
     print_sentences([*sentences, OTHER_ERRORS])
 

@@ -15,8 +15,16 @@ class Selection:
 
     count: Annotated[int, typer.Option(metavar="NUMBER", min=1, help="Number of questions.")] = 100
     ask: Annotated[
-        str, typer.Option(metavar="closer|odd", help="Which of two is closer to the anchor, or the odd one of three.")
+        str,
+        typer.Option(
+            metavar="closer|odd|nearest|rank",
+            help="Which of two is closer to the anchor, the odd one of three, the closest of several, or their order.",
+        ),
     ] = "closer"
+    shown: Annotated[
+        int, typer.Option(metavar="NUMBER", min=3, help="Number of options of each question, for nearest and rank.")
+    ] = 8
+    picks: Annotated[int, typer.Option(metavar="NUMBER", min=1, help="How many of them people will pick.")] = 2
     dims: Annotated[int, typer.Option("--dims", "-d", metavar="NUMBER", min=1, help="Dimensions of the map.")] = 2
     random_fraction: Annotated[
         float, typer.Option(metavar="FRACTION", min=0, max=1, help="Fraction of the questions to draw at random.")
@@ -48,8 +56,8 @@ def questions(
 ) -> None:
     """Write the questions whose answers are expected to be most informative, the most urgent first.
 
-    Columns are anchor, left and right (or item_1, item_2, item_3). Add a column answer (or odd) with people's
-    answers, and closerthan fit reads the table.
+    Columns are anchor, left and right (or item_1, item_2, item_3; or anchor, shown_1, shown_2, ...). Add people's
+    answers, in a column answer (or odd; or nearest_1, nearest_2 or rank_1, rank_2), and closerthan fit reads the table.
     """
     import dataclasses
 
@@ -57,6 +65,7 @@ def questions(
 
     from closerthan.cli.output import check_file, stem
     from closerthan.collect.choosing.information import Questions, choose_questions
+    from closerthan.saving import whole_csv
 
     target = out or Path(f"{stem(file)}-questions.csv" if file else "questions.csv")
     check_file(target, force)
@@ -70,8 +79,8 @@ def questions(
         n_objects = len(names)
     elif n_objects is None:
         raise ValueError("there is no file of answers; pass --objects NUMBER or --names FILE to begin without any")
-    is_odd = Questions(selection.ask, n_objects).kind == "odd"
-    titles = ("item_1", "item_2", "item_3") if is_odd else ("anchor", "left", "right")
+    screen = Questions(selection.ask, n_objects, n_options=selection.shown, n_picks=selection.picks).screen
+    titles = screen.columns
     all_names = [str(name) for name in (names or range(n_objects))]
     new = [name for name in dict.fromkeys(selection.about or ()) if name not in all_names]
     if new and names is None and new != [str(n_objects + place) for place in range(len(new))]:
@@ -91,13 +100,15 @@ def questions(
         random_fraction=selection.random_fraction,
         exclude=waiting,
         kind=selection.ask,
+        n_options=selection.shown,
+        n_picks=selection.picks,
         n_objects=None if answers is not None else len(all_names),
         about=[all_names.index(name) for name in selection.about] if selection.about else None,
     )
     # The side on which an option is shown must carry no information.
-    shuffled = rows if is_odd else rows[:, 1:]
+    shuffled = rows[:, screen.has_anchor :]
     shuffled[:] = np.random.default_rng([seed, 1]).permuted(shuffled, axis=1)
-    _write(target, titles, [[all_names[one] for one in row] for row in rows.tolist()])
+    whole_csv(target, titles, [[all_names[one] for one in row] for row in rows.tolist()])
     typer.echo(f"{target}  {len(rows):,} questions, the most urgent first; columns: {', '.join(titles)}")
     if new:
         typer.echo(f"{', '.join(new)}: new, without answers so far")
@@ -118,16 +129,3 @@ def _read(path: Path, titles: tuple[str, ...], names: list[str]) -> list[list[in
             if name not in numbers:
                 raise ValueError(f"{path}, line {place}: there is no object {name!r}; use the names in the answers")
     return [[numbers[name] for name in row] for row in rows]
-
-
-def _write(path: Path, titles: tuple[str, ...], rows: list[list[str]]) -> None:
-    import csv
-    import io
-
-    from closerthan.saving import whole_file
-
-    with whole_file(path) as file:
-        text = io.TextIOWrapper(file, encoding="utf-8", newline="")
-        csv.writer(text, lineterminator="\n").writerows([titles, *rows])
-        text.flush()
-        text.detach()

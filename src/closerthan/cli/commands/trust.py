@@ -158,7 +158,6 @@ def enough(
     from closerthan.cli.screen import OTHER_ERRORS, end_with_folder, print_columns, print_sentences, print_summary
     from closerthan.plotting import learning_curve_figure
     from closerthan.saving import whole_folder
-    from closerthan.wording import percent, percent_range
 
     fitting.refuse_file()
     folder = output.path(file, "enough", ENOUGH)
@@ -176,16 +175,7 @@ def enough(
         save_figures(draft, {"learning-curve.png": learning_curve_figure(curve)}, output.figure_format)
         if curve.ceilings:
             curve.noise_to_csv(draft / "noise.csv")
-    low, high = curve.intervals
-    rows = [
-        (f"{number:,.0f}", percent(mean), percent_range(least, most), percent(fitted))
-        for number, mean, least, most, fitted in zip(
-            curve.numbers, curve.errors, low, high, curve.law.at(curve.numbers), strict=True
-        )
-    ]
-    for one, what in ((curve.now, "(all)"), (curve.twice, "(twice as many)")):
-        rows.append((f"{one.number:,.0f} {what}", "", percent_range(one.low, one.high), percent(one.error)))
-    print_columns((curve.by, "held-out error", "interval", "curve"), rows)
+    print_columns(curve.titles, curve.table())
     typer.echo("")
     print_sentences([*curve.sentences(curve_options.error), OTHER_ERRORS])
     end_with_folder(folder, ENOUGH, curve.stopped_by)

@@ -47,6 +47,7 @@ def people_figure(assessment: Any, *, title: str | None = None, ax: Any = None) 
     people = assessment.people[:MOST_SHOWN]
     figure, ax = canvas(ax, (7.0, float(np.clip(1.4 + 0.2 * len(people), 2.6, 9.5))))
     rate, low, high = np.array([(person.lapse_rate, person.lapse_low, person.lapse_high) for person in people]).T
+    rate[[not person.lapse_determined for person in people]] = np.nan  # not drawn
     verdicts = [person.verdict for person in people]
     handles, texts = [], []
     for verdict, colour in VERDICT_COLOURS.items():

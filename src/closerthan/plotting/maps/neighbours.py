@@ -12,7 +12,7 @@ from closerthan.wording import percent
 
 __all__ = ["neighbours_figure"]
 
-LEAST_PROBABILITY = 0.1  # of a line that is drawn
+LEAST_PROBABILITY = 0.1  # probability above which a line is drawn
 WIDEST = 4.0  # points: width of a line with probability 1
 
 

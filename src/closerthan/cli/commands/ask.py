@@ -1,0 +1,197 @@
+"""``closerthan ask``: put questions to any program, for instance a language model behind a command."""
+
+import os
+import shlex
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, NamedTuple
+
+import typer
+
+from closerthan.cli.options import SEED, Reading, reading, with_options
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from closerthan.models.asking import Outcome
+    from closerthan.models.prompts import Prompt
+    from closerthan.models.question_sets import QuestionSet
+
+ASKED = {
+    "answers.csv": "the answers, for closerthan fit",
+    "record.jsonl": "every line that was sent and received",
+    "errors.txt": "what the program wrote to its standard error stream",
+}
+"""The files of closerthan ask."""
+RECORD = "record.jsonl"
+MOST_PROBLEMS = 3  # reasons of failures to print
+
+
+@dataclass(frozen=True)
+class Asked:
+    """The program, and how to ask it."""
+
+    command: Annotated[
+        str,
+        typer.Option(
+            metavar="COMMAND",
+            help="The program: it reads one JSON object per line and answers each with one line.",
+            show_default=False,
+        ),
+    ]
+    question: Annotated[
+        str | None,
+        typer.Option(
+            metavar="QUESTION", help="For a table of questions: odd-one-out, most-central, 'rank 2 of 8', ..."
+        ),
+    ] = None
+    workers: Annotated[int, typer.Option(metavar="NUMBER", min=1, help="Number of processes at the same time.")] = 1
+    timeout: Annotated[float, typer.Option(metavar="SECONDS", min=0.001, help="Time that a reply may take.")] = 60.0
+    retries: Annotated[
+        int, typer.Option(metavar="NUMBER", min=0, help="Further attempts if there is no reply, or an error.")
+    ] = 2
+    pause: Annotated[
+        float, typer.Option(metavar="SECONDS", min=0, help="Time before another attempt; doubled after each.")
+    ] = 1.0
+
+
+@with_options(asked=Asked, reading=reading)
+def ask(
+    *,
+    file: Annotated[
+        Path,
+        typer.Argument(
+            metavar="FILE",
+            help="The questions: a table of closerthan questions, or people's answers, whose questions are asked.",
+            show_default=False,
+        ),
+    ],
+    asked: Asked,
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", "-o", metavar="FOLDER", help="Output folder; by default FILE's name with -asked."),
+    ] = None,
+    seed: Annotated[
+        int, typer.Option(metavar="NUMBER", min=0, help="Shuffles the options of people's questions.")
+    ] = SEED,
+    force: Annotated[bool, typer.Option("--force", help="Begin again instead of continuing.")] = False,
+    reading: Reading,
+) -> None:
+    """Put questions to a program, such as a language model behind a command, and write its answers.
+
+    The same command continues after Ctrl-C or a crash. Nothing is sent anywhere by closerthan itself.
+    """
+    from closerthan.cli.group import INTERRUPTED
+    from closerthan.cli.output import files_in, stem
+    from closerthan.cli.screen import print_files
+    from closerthan.files import write_comparisons
+    from closerthan.fit.progress import trials_bar
+    from closerthan.models.asking import Asking, comparisons_of
+    from closerthan.models.asking import ask as ask_program
+
+    command = shlex.split(asked.command, posix=os.name == "posix")
+    if not command:
+        raise ValueError("--command is empty; pass a program, as in --command 'python model.py'")
+    folder = out or Path(f"{stem(file)}-asked")
+    questions = _read_questions(file, asked.question, seed, reading)
+    n_done = _prepare(folder, force)
+    asking = Asking(command, asked.workers, asked.timeout, asked.retries, asked.pause)
+    with trials_bar(sys.stderr.isatty(), "asking", len(questions.prompts), n_done) as advance:
+        outcome = ask_program(questions.prompts, asking, folder / RECORD, folder / "errors.txt", advance)
+    if outcome.answers:
+        answers = comparisons_of(outcome, questions.prompts, questions.sets, questions.names, questions.width)
+        write_comparisons(answers, folder / "answers.csv")
+    _print_outcome(outcome, questions)
+    print_files(files_in(folder, ASKED))
+    if outcome.interrupted:
+        typer.echo("interrupted: the same command continues from here", err=True)
+        raise typer.Exit(INTERRUPTED)
+    if not outcome.answers:
+        raise ValueError(f"no question was answered; {folder / RECORD} has every line that was sent and received")
+
+
+class _Questions(NamedTuple):
+    """Questions, as they are asked and as they are stored."""
+
+    prompts: "Sequence[Prompt]"
+    sets: "Sequence[QuestionSet]"
+    names: tuple[str, ...]
+    width: int
+    from_people: bool
+
+
+def _read_questions(file: Path, question: str | None, seed: int, reading: Reading) -> _Questions:
+    import numpy as np
+
+    from closerthan.cli.screen import print_summary
+    from closerthan.comparisons import Choices
+    from closerthan.models.prompts import prompts_of
+    from closerthan.models.question_sets import question_sets
+    from closerthan.models.question_table import read_question_table
+
+    table = read_question_table(file, question)
+    if table is not None:
+        return _Questions(prompts_of([table.questions], table.names), [table.questions], table.names, 3, False)
+    if question is not None:
+        raise ValueError("--question is for a table of questions; the kind of people's questions is in their answers")
+    contents = reading.without_split().read(file)
+    print_summary(contents.summary)
+    people = contents.comparisons
+    names = people.names or tuple(str(number) for number in range(people.n_objects))
+    sets = list(question_sets(Choices.of(people)))
+    # People's choice comes first in each question, so the options are shuffled.
+    prompts = prompts_of(sets, names, np.random.default_rng(seed))
+    return _Questions(prompts, sets, names, people.rows.shape[1], True)
+
+
+def _prepare(folder: Path, force: bool) -> int:
+    """Create the folder, or keep the record of an earlier run; return the number of questions that have a reply."""
+    from closerthan.cli.output import check_target
+
+    if (folder / RECORD).exists() and not force:
+        with open(folder / RECORD, encoding="utf-8", errors="replace") as file:
+            n_done = sum('"status": "answered"' in line or '"status": "unclear"' in line for line in file)
+        typer.echo(f"{folder} has {n_done:,} replies already; the others are asked", err=True)
+        return n_done
+    check_target(folder, force, ASKED)
+    folder.mkdir(parents=True, exist_ok=True)
+    for name in ASKED:
+        (folder / name).unlink(missing_ok=True)
+    return 0
+
+
+def _print_outcome(outcome: "Outcome", questions: _Questions) -> None:
+    from closerthan.cli.screen import print_wrapped
+    from closerthan.wording import counted
+
+    n_missing = len(questions.prompts) - len(outcome.outcomes)
+    print_wrapped(
+        f"{counted(len(questions.prompts), 'question')}: {len(outcome.answers):,} answered, {outcome.n_unclear:,} with "
+        f"an unclear reply, {n_missing:,} without a reply; {counted(outcome.n_attempts, 'attempt')}",
+        indent=0,
+    )
+    for problem, count in sorted(outcome.problems.items(), key=lambda item: -item[1])[:MOST_PROBLEMS]:
+        print_wrapped(f"- {counted(count, 'question')}: {problem}", indent=2)
+    if questions.from_people and outcome.answers:
+        _print_agreement(outcome, questions)
+
+
+def _print_agreement(outcome: "Outcome", questions: _Questions) -> None:
+    """Print how often the program gives the answer that a person gave, where one option is chosen."""
+    from closerthan.cli.screen import print_wrapped
+    from closerthan.metrics import error_interval
+    from closerthan.wording import percent, percent_interval
+
+    single = [prompt for prompt in questions.prompts if prompt.n_chosen == 1 and prompt.number in outcome.answers]
+    if not single:
+        return
+    # The first pair of a question is the one that the person chose.
+    same = sum(prompt.pairs[outcome.answers[prompt.number][0]] == 0 for prompt in single)
+    chance = sum(1 / len(prompt.options) for prompt in single) / len(single)
+    share = same / len(single)
+    print_wrapped(
+        f"{percent_interval(share, *error_interval(share, len(single)))} of {len(single):,} answers are those of "
+        f"people; chance is {percent(chance)}",
+        indent=0,
+    )

@@ -1,0 +1,331 @@
+"""Commands about models: ``answers-from`` features or a matrix, how well they ``score``, and ``align`` them."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from closerthan.checks import ParameterError
+from closerthan.cli.options import SEED, AnswersFile, Force, OutputFolder, Reading, out_option, reading, with_options
+
+if TYPE_CHECKING:
+    from closerthan.comparisons import Comparisons
+    from closerthan.files import Features
+
+ModelFile = Annotated[
+    Path,
+    typer.Argument(
+        metavar="FEATURES|MATRIX",
+        help="One row of numbers per object (.csv, .npy, .npz, .parquet), or a square matrix with names.",
+        show_default=False,
+    ),
+]
+FeatureFiles = Annotated[
+    list[Path],
+    typer.Argument(
+        metavar="FEATURES...", help="One file per model or layer: a row of numbers per object.", show_default=False
+    ),
+]
+MATRICES = ("similarities", "dissimilarities")
+SCORES = {"scores.csv": "accuracy of each model, with its interval", "scores.png": "the same as a bar chart"}
+"""The files of closerthan score."""
+ALIGNED = {
+    "aligned.csv": "accuracy of the features of each model, as they are and aligned, on held-out answers",
+    "aligned.png": "the same as a bar chart",
+}
+"""The files of closerthan align, beside the positions and the map of each model."""
+
+
+@dataclass(frozen=True)
+class Measure:
+    """How similar two objects are to the model."""
+
+    similarity: Annotated[
+        str | None,
+        typer.Option(metavar="euclidean|dot|cosine", help="Similarity of features; by default cosine."),
+    ] = None
+    matrix: Annotated[
+        str | None,
+        typer.Option(
+            metavar="similarities|dissimilarities",
+            help="The numbers are a square matrix of these instead of features; empty cells are gaps.",
+        ),
+    ] = None
+
+    def of(self, model: "Features", file: Path) -> str:
+        """Return the measure for the library; a matrix must be declared as one."""
+        if self.matrix is not None:
+            if self.similarity is not None:
+                raise ValueError("--similarity is for features and --matrix for a matrix; leave one of them out")
+            if self.matrix not in MATRICES:
+                raise ParameterError("matrix", self.matrix, f"it can be {' or '.join(MATRICES)}")
+            return self.matrix
+        if model.is_matrix and self.similarity is None:
+            raise ValueError(f"{file} is a matrix; pass --matrix similarities or --matrix dissimilarities")
+        return self.similarity or "cosine"
+
+
+@dataclass(frozen=True)
+class ModelQuestions:
+    """Which questions the model answers, and how."""
+
+    answers: Annotated[
+        int | None, typer.Option(metavar="NUMBER", min=1, help="Number of answers; by default 100 per object.")
+    ] = None
+    question: Annotated[
+        str,
+        typer.Option(
+            metavar="QUESTION",
+            help="triplet, quadruplet, odd-one-out, most-central, 'nearest 2 of 8' or 'rank 2 of 8' (any numbers).",
+        ),
+    ] = "triplet"
+    same_as: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="People's answers: the model answers the same questions."),
+    ] = None
+    temperature: Annotated[
+        float | None,
+        typer.Option(
+            metavar="NUMBER",
+            help="Draw answers with probabilities exp(similarity / NUMBER); by default ties are left out.",
+        ),
+    ] = None
+
+
+@with_options(measure=Measure, how=ModelQuestions, reading=reading)
+def answers_from(
+    *,
+    file: ModelFile,
+    measure: Measure,
+    how: ModelQuestions,
+    out: Annotated[Path | None, out_option("The answers to write; by default the name with -answers.csv.")] = None,
+    seed: Annotated[int, typer.Option(metavar="NUMBER", min=0, help="The same seed gives the same answers.")] = SEED,
+    force: Force = False,
+    reading: Reading,
+) -> None:
+    """Let a model (features of objects, or a matrix of similarities) answer questions, for closerthan fit."""
+    import closerthan as ct
+    from closerthan.cli.output import check_file, stem
+    from closerthan.cli.screen import print_wrapped
+    from closerthan.files import read_features, write_comparisons
+    from closerthan.files.writing.comparisons import check_format
+    from closerthan.models.scores import UNNAMED
+    from closerthan.wording import counted
+
+    target = out or Path(f"{stem(file)}-answers.csv")
+    check_format(target)
+    check_file(target, force)
+    model = read_features(file)
+    similarity = measure.of(model, file)
+    people = None
+    if how.same_as is not None:
+        if how.answers is not None or how.question != "triplet":
+            raise ValueError("--same-as takes the questions of a file; leave --answers and --question out")
+        people = _people(how.same_as, model, reading)
+    answers = ct.answers_from(
+        model.table,
+        how.answers if people is None else people,
+        similarity=similarity,
+        question=how.question,
+        temperature=how.temperature,
+        names=model.names,
+        seed=seed,
+    )
+    write_comparisons(answers, target)
+    left_out = [f"{count:,} {reason}" for reason, count in answers.dropped.items()]
+    typer.echo(
+        f"{counted(answers.n_answers, 'answer')} about {answers.n_objects:,} objects, by {similarity}"
+        + (f"; left out: {', '.join(left_out)}" if left_out else "")
+    )
+    if people is not None:
+        scores = ct.score_features(model.table, people, similarity=similarity, names=model.names)
+        print_wrapped(f"predicts {scores[UNNAMED]}", indent=0)
+    typer.echo(f"{target}  {answers.description}")
+
+
+def _people(path: Path, model: "Features", reading: Reading) -> "Comparisons":
+    from closerthan.cli.screen import print_summary
+
+    # The objects of features without names are numbered from 0.
+    numbering = {} if model.names is not None or path.suffix.lower() == ".mat" else {"numbering": "0-based"}
+    contents = reading.without_split().read(path, **numbering)
+    print_summary(contents.summary)
+    return contents.comparisons
+
+
+def _models(files: list[Path]) -> "dict[str, Features]":
+    """Read the features of several models, by the names of the files."""
+    from closerthan.cli.output import stem
+    from closerthan.files import read_features
+
+    titles = [stem(path) for path in files]
+    if len(set(titles)) < len(titles):
+        titles = [str(path) for path in files]
+    return {title: read_features(path) for title, path in zip(titles, files, strict=True)}
+
+
+@with_options(measure=Measure, output=OutputFolder, reading=reading)
+def score(
+    *,
+    file: AnswersFile,
+    features: FeatureFiles,
+    measure: Measure,
+    output: OutputFolder,
+    reading: Reading,
+) -> None:
+    """Measure how many of people's answers the features of models predict, as a table and a bar chart."""
+    import closerthan as ct
+    from closerthan.cli.output import save_figures
+    from closerthan.cli.screen import end_with_folder, print_columns, print_wrapped
+    from closerthan.models.scores import TITLES, FeatureScores
+    from closerthan.saving import whole_folder
+    from closerthan.wording import counted, percent
+
+    folder = output.path(file, "scores", SCORES)
+    models = _models(features)
+    first = next(iter(models.values()))
+    similarity = measure.of(first, features[0])
+    people = _people(file, first, reading)
+    parts = {
+        title: ct.score_features({title: model.table}, people, similarity=similarity, names=model.names)
+        for title, model in models.items()
+    }
+    scores = FeatureScores(
+        {title: one[title] for title, one in parts.items()},
+        similarity,
+        next(iter(parts.values())).ceilings,
+        {title: one.n_left_out[title] for title, one in parts.items()},
+    )
+    with whole_folder(folder, replace=output.force) as draft:
+        scores.to_csv(draft / "scores.csv")
+        save_figures(draft, {"scores.png": scores.plot(title=f"Accuracy by {similarity}")}, output.figure_format)
+    print_columns(TITLES, scores.rows())
+    typer.echo("")
+    best = next(iter(scores.values()))
+    print_wrapped(f"{best.noun}s; chance level {percent(best.chance)}", indent=0)
+    for ceiling in scores.ceilings:
+        if ceiling.is_known:
+            print_wrapped(ceiling.in_words, indent=0)
+    for title, count in scores.n_left_out.items():
+        if count:
+            print_wrapped(f"{title}: {counted(count, 'answer')} about objects without features left out", indent=0)
+    end_with_folder(folder, SCORES, "")
+
+
+@dataclass(frozen=True)
+class AlignmentSearch:
+    """How to align features with answers."""
+
+    similarity: Annotated[str, typer.Option(metavar="euclidean|dot|cosine", help="Similarity of two positions.")] = (
+        "cosine"
+    )
+    rank: Annotated[
+        int | None,
+        typer.Option(
+            metavar="NUMBER",
+            min=1,
+            help="Number of dimensions; by default as many as there are independent features, at most 100.",
+        ),
+    ] = None
+    loss: Annotated[str, typer.Option(metavar="NAME", help="The loss, as for fit.")] = "ste"
+    towards: Annotated[
+        str,
+        typer.Option(
+            metavar="auto|identity|zero",
+            help="What the penalty pulls the map towards; auto: whichever predicts held-out answers better.",
+        ),
+    ] = "auto"
+    strength: Annotated[
+        float | None,
+        typer.Option(metavar="NUMBER", help="Strength of the penalty; by default chosen by held-out answers."),
+    ] = None
+    hold_out: Annotated[
+        str, typer.Option(metavar="answers|objects", help="What is held out to choose the strength.")
+    ] = "answers"
+    standardize: Annotated[
+        bool, typer.Option("--standardize", help="Scale all features to the same variance first.")
+    ] = False
+    folds: Annotated[int, typer.Option(metavar="NUMBER", min=2, help="Number of parts; each is held out once.")] = 5
+
+
+@with_options(how=AlignmentSearch, output=OutputFolder, reading=reading)
+def align(
+    *,
+    file: AnswersFile,
+    features: FeatureFiles,
+    how: AlignmentSearch,
+    output: OutputFolder,
+    seed: Annotated[int, typer.Option(metavar="NUMBER", min=0, help="The same seed gives the same result.")] = SEED,
+    threads: Annotated[
+        int | None, typer.Option(metavar="NUMBER", min=1, help="Number of threads; by default one per core.")
+    ] = None,
+    reading: Reading,
+) -> None:
+    """Find the linear map of features that predicts people's answers best, and what it gains on new objects.
+
+    For each file of features, the positions of all its objects are written, also of those without answers. Two
+    cross-validations measure the accuracy on new answers, and on objects that no training answer mentions.
+    """
+    import sys
+
+    import closerthan as ct
+    from closerthan.cli.output import save_figures
+    from closerthan.cli.screen import end_with_folder, print_columns, print_wrapped
+    from closerthan.files import write_map
+    from closerthan.models.aligned_scores import TITLES
+    from closerthan.saving import whole_folder
+    from closerthan.wording import counted, percent
+
+    models = _models(features)
+    names = {title: title.replace("/", "-").replace("\\", "-") for title in models}
+    contents = dict(ALIGNED)
+    for name in names.values():
+        contents |= {
+            f"{name}-map.csv": f"positions of the objects of {name}",
+            f"{name}-map.npz": "the same, and the map",
+        }
+    folder = output.path(file, "aligned", contents)
+    people = _people(file, next(iter(models.values())), reading)
+    scores = ct.AlignedScores(
+        {
+            title: ct.align(
+                model.table,
+                people,
+                rank=how.rank,
+                similarity=how.similarity,
+                loss=how.loss,
+                towards=how.towards,
+                strength=how.strength,
+                hold_out=how.hold_out,
+                standardize=how.standardize,
+                names=model.names,
+                n_folds=how.folds,
+                n_threads=threads,
+                seed=seed,
+                progress=sys.stderr.isatty(),
+            )
+            for title, model in models.items()
+        }
+    )
+    with whole_folder(folder, replace=output.force) as draft:
+        scores.to_csv(draft / "aligned.csv")
+        figures = {"aligned.png": scores.plot(title=f"Accuracy by {how.similarity}")}
+        save_figures(draft, figures, output.figure_format)
+        for title, alignment in scores.items():
+            write_map(alignment.embedding, alignment.names, draft / f"{names[title]}-map.csv")
+            alignment.save(draft / f"{names[title]}-map.npz")
+    print_columns(TITLES, scores.rows())
+    typer.echo("")
+    for title, alignment in scores.items():
+        for kind, one in alignment.held_out.items():
+            print_wrapped(f"{title}, {kind}: {one.verdict}", indent=0)
+        if alignment.n_left_out:
+            count = counted(alignment.n_left_out, "answer")
+            print_wrapped(f"{title}: {count} about objects without features left out", indent=0)
+    some = next(iter(next(iter(scores.values())).held_out.values())).aligned
+    print_wrapped(f"{some.noun}s; chance level {percent(some.chance)}", indent=0)
+    for ceiling in scores.ceilings:
+        if ceiling.is_known:
+            print_wrapped(ceiling.in_words, indent=0)
+    end_with_folder(folder, contents, "")

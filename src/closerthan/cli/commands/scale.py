@@ -1,0 +1,150 @@
+"""``closerthan scale``: a perceptual scale of physical levels (difference scaling, MLDS)."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from closerthan.checks import ParameterError
+from closerthan.cli.options import SEED, AnswersFile, OutputFolder, Reading, reading, with_options
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from closerthan.comparisons import Comparisons
+    from closerthan.scaling.difference_scaling import Scale
+
+SCALE = {
+    "scale.csv": "the scale: level, value and 95 % interval",
+    "scale.png": "the scale as a figure",
+    "scale.json": "all numbers",
+}
+"""The files of closerthan scale."""
+
+PEOPLE = "people"
+
+
+@dataclass(frozen=True)
+class Scaling:
+    """How to make a scale."""
+
+    levels: Annotated[
+        str | None,
+        typer.Option(
+            metavar="LIST",
+            help="Names of the levels in ascending order, or their physical values, separated by commas; not needed if "
+            "the levels in the file are numbers.",
+        ),
+    ] = None
+    each: Annotated[
+        str | None,
+        typer.Option(
+            metavar="COLUMN|people",
+            help="A scale for each value of a column, such as observer or condition, on one page.",
+        ),
+    ] = None
+    fit_lapses: Annotated[bool, typer.Option("--fit-lapses", help="Estimate the fraction of guesses, too.")] = False
+    replicates: Annotated[
+        int, typer.Option(metavar="NUMBER", help="Number of simulated studies for intervals and goodness of fit.")
+    ] = 1000
+    unit: Annotated[
+        str, typer.Option(metavar="TEXT", help="Title of the physical axis, as in 'contrast' or 'luminance (cd/m²)'.")
+    ] = ""
+
+
+@with_options(scaling=Scaling, output=OutputFolder, reading=reading)
+def scale(
+    *,
+    file: AnswersFile,
+    scaling: Scaling,
+    output: OutputFolder,
+    seed: Annotated[int, typer.Option(metavar="NUMBER", min=0, help="The same seed gives the same intervals.")] = SEED,
+    reading: Reading,
+) -> None:
+    """Estimate a perceptual scale of ordered physical levels from triads or quadruples (difference scaling, MLDS)."""
+    import closerthan as ct
+    from closerthan.cli.output import save_figures
+    from closerthan.cli.screen import end_with_folder, print_summary
+    from closerthan.plotting import scale_figure
+    from closerthan.saving import json_text, whole_csv, whole_folder
+
+    folder = output.path(file, "scale", SCALE)
+    if scaling.each not in (None, PEOPLE):
+        columns = {**reading.arguments.get("columns", {}), "participant": scaling.each}
+        reading = reading.with_arguments(columns=columns)
+    contents = reading.without_split().read(file)
+    print_summary(contents.summary)
+    groups = _groups(contents.comparisons, scaling.each)
+    levels = _levels(scaling.levels)
+    scales = {}
+    for name, answers in groups.items():
+        try:
+            scales[name] = ct.scale(
+                answers, levels, fit_lapses=scaling.fit_lapses, n_replicates=scaling.replicates, seed=seed
+            )
+        except ParameterError:
+            raise
+        except ValueError as error:
+            if not name:
+                raise
+            raise ValueError(f"{scaling.each} {name}: {error}") from None
+    with whole_folder(folder, replace=output.force) as draft:
+        titles = ("level", "value", "scale", "low", "high")
+        if scaling.each is None:
+            whole_csv(draft / "scale.csv", titles, scales[""].table())
+        else:
+            rows = [(name, *row) for name, one in scales.items() for row in one.table()]
+            whole_csv(draft / "scale.csv", (scaling.each, *titles), rows)
+        data = {"closerthan": ct.__version__, "scales": {name or "all": one.to_data() for name, one in scales.items()}}
+        (draft / "scale.json").write_text(f"{json_text(data)}\n", encoding="utf-8")
+        figure = scale_figure(scales if scaling.each else scales[""], unit=scaling.unit)
+        save_figures(draft, {"scale.png": figure}, output.figure_format)
+    _print_scales(scales)
+    end_with_folder(folder, SCALE, "")
+
+
+def _groups(answers: "Comparisons", each: str | None) -> "Mapping[str, Comparisons]":
+    """Return the answers of each group, by its name; a single group has an empty name."""
+    if each is None:
+        return {"": answers}
+    if answers.people is None or answers.person_names is None:
+        raise ParameterError("each", each, "the file does not say who gave which answer; pass the name of a column")
+    return {name: answers.take(answers.people == number) for number, name in enumerate(answers.person_names)}
+
+
+def _levels(text: str | None) -> list[str] | list[float] | None:
+    if text is None:
+        return None
+    words = [word.strip() for word in text.split(",")]
+    try:
+        return [float(word) for word in words]
+    except ValueError:
+        return words
+
+
+def _print_scales(scales: "Mapping[str, Scale]") -> None:
+    """Print each scale as a table, its noise and its goodness of fit."""
+    from closerthan.cli.screen import print_columns, print_sentences, print_wrapped
+    from closerthan.wording import p_value, percent, percent_interval
+
+    for number, (name, one) in enumerate(scales.items()):
+        if number:
+            typer.echo("")
+        if name:
+            typer.echo(f"{name}, {one.n_answers:,} answers")
+        print_columns(("level", "scale", "95 % interval"), one.rows())
+        typer.echo("")
+        low, high = one.sigma_interval
+        print_wrapped(f"{'noise':<13}sigma {one.sigma:.3f} (95 % interval {low:.3f} to {high:.3f})")
+        if one.n_parameters == len(one.levels):
+            print_wrapped(f"{'lapses':<13}{percent_interval(one.lapse_rate, *one.lapse_interval)}")
+        print_wrapped(
+            f"{'fit':<13}AIC {one.aic:.1f}; {percent(one.deviance_accounted_for)} of the deviance accounted for"
+        )
+        print_wrapped(
+            f"{'tests':<13}deviance {p_value(one.deviance_p)}, runs of residuals {p_value(one.runs_p)} "
+            f"({len(one.replicates):,} simulated studies; a small p indicates a misfit)"
+        )
+        if one.advice:
+            typer.echo("")
+            print_sentences(one.advice)

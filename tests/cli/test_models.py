@@ -1,0 +1,102 @@
+"""``closerthan answers-from``, ``closerthan score`` and ``closerthan align``."""
+
+import csv
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+import closerthan as ct
+from closerthan.cli import app
+
+
+@pytest.fixture(autouse=True)
+def empty_folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "80")
+
+
+def run(*words, code=0):
+    done = CliRunner().invoke(app, [str(word) for word in words])
+    assert done.exit_code == code, done.output
+    return done
+
+
+@pytest.fixture
+def features():
+    points = np.random.default_rng(0).normal(size=(15, 3))
+    np.save("features.npy", points)
+    return points
+
+
+def test_the_answers_of_features_can_be_read(features):
+    run("answers-from", "features.npy", "--question", "nearest 2 of 5", "--answers", 50)
+    answers = ct.read_comparisons("features-answers.csv")
+    assert answers.n_answers == 50
+    assert ct.answer_accuracy(answers, features, similarity="cosine").accuracy == 1.0
+
+
+def test_a_matrix_must_be_declared():
+    cities = ct.datasets.eurodist()
+    with open("cities.csv", "w", newline="") as file:
+        csv.writer(file).writerow(["", *cities.names])
+        csv.writer(file).writerows(np.column_stack([cities.names, cities.table]))
+    assert "--matrix dissimilarities" in run("answers-from", "cities.csv", code=2).stderr
+    run("answers-from", "cities.csv", "--matrix", "dissimilarities", "--answers", 100)
+    assert ct.read_comparisons("cities-answers.csv").names is not None
+
+
+def test_models_answer_the_questions_of_people(features):
+    people = ct.answers_from(features, 200, question="odd-one-out", temperature=0.2)
+    ct.files.write_comparisons(people, "people.csv")
+    shown = run("answers-from", "features.npy", "--same-as", "people.csv").output
+    assert "whole answers; chance is 33.3 %" in " ".join(shown.split())
+    assert ct.read_comparisons("features-answers.csv").n_answers == 200
+
+
+def test_scores_are_written_for_each_file(features):
+    np.savetxt("noise.txt", np.random.default_rng(1).normal(size=(15, 3)))
+    ct.files.write_comparisons(ct.answers_from(features, 300), "people.csv")
+    shown = run("score", "people.csv", "features.npy", "noise.txt").output
+    assert "100.0 %" in shown
+    with open("people-scores/scores.csv", newline="") as file:
+        assert [row["model"] for row in csv.DictReader(file)] == ["features", "noise"]
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("--matrix", "similarities", "--similarity", "dot"), "leave one of them out"),
+        (("--matrix", "distances"), "--matrix is 'distances'; it can be similarities or dissimilarities"),
+        (("--similarity", "taxi"), "--similarity is 'taxi'; choose from: cosine, dot, euclidean"),
+        (("--question", "nearest 9 of 3"), "--question is 'nearest 9 of 3'; fewer objects"),
+        (("--same-as", "nothing.csv"), "nothing.csv"),
+        (("--temperature", "-1"), "--temperature is -1.0; it must be positive and finite"),
+        (("--out", "answers.doc"), "comparisons can be written as .csv"),
+    ],
+)
+def test_errors_are_one_sentence(features, words, message):
+    done = run("answers-from", "features.npy", *words, code=2)
+    assert message in " ".join(done.stderr.split())
+
+
+def test_aligned_features_are_written_with_their_scores(features):
+    people = ct.answers_from(features[:, :1], 400, similarity="euclidean", question="odd-one-out", temperature=0.3)
+    ct.files.write_comparisons(people, "people.csv")
+    shown = run("align", "people.csv", "features.npy", "--similarity", "euclidean", "--folds", 2, "--rank", 2).output
+    assert "features, new objects: " in shown
+    with open("people-aligned/aligned.csv", newline="") as file:
+        assert [row["held_out"] for row in csv.DictReader(file)] == ["new answers", "new objects"]
+    positions, _ = ct.files.read_map("people-aligned/features-map.csv")
+    with np.load("people-aligned/features-map.npz") as saved:
+        assert np.allclose(positions, (features - saved["centre"]) @ saved["weights"])
+    assert "people-aligned exists" in run("align", "people.csv", "features.npy", code=2).stderr
+
+
+def test_errors_of_align_name_the_option(features):
+    ct.files.write_comparisons(ct.answers_from(features, 100), "people.csv")
+    wrong = (("--hold-out", "people"), ("--towards", "one"), ("--similarity", "taxi"), ("--rank", "7"))
+    for option, value in wrong:
+        stderr = " ".join(run("align", "people.csv", "features.npy", option, value, code=2).stderr.split())
+        assert value in stderr
+        assert option.strip("-").replace("-", "") in stderr.replace("-", "")
