@@ -8,6 +8,8 @@ of the map is measured on other questions, answered without noise.
 
 import argparse
 import dataclasses
+import itertools
+from concurrent.futures import ProcessPoolExecutor
 
 import numpy as np
 
@@ -50,7 +52,9 @@ def main() -> None:
     runs = parser.parse_args().runs
     rows = []
     for name in NAMES:
-        rows.append(row_of(name, np.array([accuracies(name, FIRST_SEED + run) for run in range(runs)])))
+        seeds = range(FIRST_SEED, FIRST_SEED + runs)
+        with ProcessPoolExecutor() as pool:
+            rows.append(row_of(name, np.array(list(pool.map(accuracies, itertools.repeat(name), seeds)))))
         print(*rows[-1], sep=" | ", flush=True)
     header = ["accuracy on other questions, %", "`ct.embed(answers)`", "live map of a study", "difference"]
     note = f"Means of {runs} runs; differences in percentage points, ± one standard error."

@@ -52,6 +52,8 @@ class Participant:
         self._port, self._replies, self._patient = port, replies, patient
         self._choose = choose or (lambda question: random.randrange(len(question["options"])))
         self._key = secrets.token_hex(16)
+        # An address of its own, as a proxy reports it: the number of joins from one address is limited.
+        self._address = ".".join(str(random.randrange(1, 255)) for _ in range(4))
         self._streams = None
 
     async def take_part(self, end: float, pause: float) -> None:
@@ -94,6 +96,7 @@ class Participant:
         content = b"" if body is None else json.dumps(body).encode()
         head = (
             f"{method} {path} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {self._key}\r\n"
+            f"X-Forwarded-For: {self._address}\r\n"
             f"Content-Length: {len(content)}\r\n\r\n"
         )
         writer.write(head.encode() + content)
@@ -124,6 +127,11 @@ class Server:
             except OSError:
                 time.sleep(0.05)
         raise RuntimeError("the server did not start")
+
+    @property
+    def pid(self) -> int:
+        """The number of the process."""
+        return self._process.pid
 
     def kill(self) -> None:
         self._process.kill()

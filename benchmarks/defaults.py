@@ -10,7 +10,6 @@ import argparse
 import contextlib
 import dataclasses
 import datetime
-import os
 import time
 import warnings
 from collections.abc import Iterator
@@ -36,9 +35,11 @@ WINDOWS = (1, 3, 6)
 PATIENCES = (5, 20, 40)
 WORTHWHILE = (0.01, 0.03, 0.1)
 RACE: dict[str, tuple[Any, ...]] = {  # numbers of fit/loss_race.py, and their neighbours
-    "KEPT": ((5,), (3, 2), (8, 5)),
-    "EPOCHS": (1, 2, 5),
-    "CANDIDATE_ITERATIONS": (4, 15),
+    "KEPT": (3, 8),
+    "ROUNDS": (1, 3),
+    "EPOCHS": (1, 3),
+    "MOST_ITERATIONS": (8, 20),
+    "ITERATED": (40_000, 160_000),
     "HELD_OUT": (0.1,),
     "CLEARLY": (0.5, 2.0),
     "FEW_ANSWERS": (0, 1_000_000),
@@ -46,7 +47,8 @@ RACE: dict[str, tuple[Any, ...]] = {  # numbers of fit/loss_race.py, and their n
     "FIRST": ((("tste-2", 0.1),),),
     "FITTED": (3_000,),
     "MOST_STARTS": (4,),
-    "STARTS": (1,),
+    "STARTS": (1, 2),
+    "CHEAP": (2**14,),
 }
 WITH_PENALTY: tuple[dict[str, Any], ...] = (  # rules of the default solver, in fits whose penalty the race chose
     {"finish": 1e-9},
@@ -124,8 +126,8 @@ class Setting(NamedTuple):
             errors.append(ct.triplet_error(data.test, x) if np.isfinite(x).all() else 1.0)
 
         result = ct.embed(
-            data.train, shape.n_dims, loss=loss, solver=self.solver, start=start, seed=seed, epochs=EPOCHS,
-            tolerance=None, callback=watch,
+            data.train, shape.n_dims, loss=loss, penalty=0, solver=self.solver, start=start, seed=seed, epochs=EPOCHS,
+            tolerance=None, callback=watch, n_threads=1,
         )  # fmt: skip
         return errors, result.best_record.objective, result.stopped_by == "diverged"
 
@@ -171,40 +173,36 @@ ALONE = [
 ]
 
 
-def shapes_table() -> str:
-    """Return the held-out error of the default for each shape and loss."""
-    rows = []
+def shape_row(number: int) -> list[str]:
+    """Return the held-out error of the default for a shape, with each loss."""
+    shape, cells = SHAPES[number], []
+    data = data_of(shape, number)
+    for loss in ct.losses.LOSSES:
+        errors, _, diverged = DEFAULT.fit(shape, data, loss, seed=0)
+        cells.append(" / ".join(f"{errors[min(epoch, len(errors) - 1)]:.3f}" for epoch in (5, 10, 20)))
+        cells[-1] += " (diverged)" * diverged
+    return [*shape.cells, *cells]
+
+
+def fits_of(setting: Setting, seeds: int) -> list[tuple[list[float], float, bool]]:
+    """Return the fits of a setting to all shapes of up to 200,000 triplets, with all losses."""
+    fits = []
     for number, shape in enumerate(SHAPES):
-        data = data_of(shape, number)
-        cells = []
-        for loss in ct.losses.LOSSES:
-            errors, _, diverged = DEFAULT.fit(shape, data, loss, seed=0)
-            cells.append(" / ".join(f"{errors[min(epoch, len(errors) - 1)]:.3f}" for epoch in (5, 10, 20)))
-            cells[-1] += " (diverged)" * diverged
-        rows.append([*shape.cells, *cells])
-        print(shape, cells, flush=True)
-    return table([*SHAPE_HEADER, *ct.losses.LOSSES], rows)
-
-
-def neighbours_table(settings: list[Setting], seeds: int) -> str:
-    """Return the held-out errors of each setting, averaged over all shapes and losses."""
-    small = [(number, shape) for number, shape in enumerate(SHAPES) if shape.n_triplets <= 200_000]
-    fits = {}
-    for number, shape in small:
-        data = data_of(shape, number)
-        for setting in settings:
+        if shape.n_triplets <= 200_000:
+            data = data_of(shape, number)
             for loss in ct.losses.LOSSES:
-                for seed in range(seeds if shape.n_triplets <= 20_000 else 1):
-                    fits[setting.name, number, loss, seed] = setting.fit(shape, data, loss, seed)
-        print(shape, flush=True)
-    cases = [key[1:] for key in fits if key[0] == settings[0].name]
+                few = shape.n_triplets <= 20_000
+                fits += [setting.fit(shape, data, loss, seed) for seed in range(seeds if few else 1)]
+    return fits
+
+
+def neighbours_table(settings: list[Setting], fits: list[list[tuple[list[float], float, bool]]]) -> str:
+    """Return the held-out errors of each setting, averaged over all shapes and losses."""
     header = ["setting", "fits", "diverged", "held-out error after 5 epochs", "after 20 epochs"]
     rows = []
-    for setting in settings:
-        outcomes = [fits[(setting.name, *case)] for case in cases]
-        base = [fits[(settings[0].name, *case)] for case in cases]
+    for setting, outcomes in zip(settings, fits, strict=True):
         after = [np.mean([errors[min(epoch, len(errors) - 1)] for errors, _, _ in outcomes]) for epoch in (5, 20)]
-        ends = np.maximum([[one[1], other[1]] for one, other in zip(outcomes, base, strict=True)], SMALL)
+        ends = np.maximum([[one[1], other[1]] for one, other in zip(outcomes, fits[0], strict=True)], SMALL)
         ratio = np.exp(np.mean(np.log(ends[:, 0] / ends[:, 1])))
         n_diverged = sum(diverged for _, _, diverged in outcomes)
         cells = [f"{len(outcomes)}", f"{n_diverged}", f"{after[0]:.4f}", f"{after[1]:.4f}", f"{ratio:.2f}"]
@@ -222,7 +220,10 @@ def sizes_table(seeds: int) -> str:
         data, cells = data_of(shape, number), []
         for enough in rules.values():
             solver = _changed(enough=enough)
-            fits = [ct.embed(data.train, shape.n_dims, loss="gnmds", solver=solver, seed=seed) for seed in range(seeds)]
+            fits = [
+                ct.embed(data.train, shape.n_dims, loss="gnmds", penalty=0, solver=solver, seed=seed, n_threads=1)
+                for seed in range(seeds)
+            ]
             error = np.mean([ct.triplet_error(data.test, fit.embedding) for fit in fits])
             cells.append(f"{error:.3f}, {np.mean([fit.history[-1].epoch for fit in fits]):.0f} epochs")
         rows.append([*shape.cells, *cells])
@@ -241,7 +242,10 @@ def starts_table(seeds: int) -> str:
         for n_starts in STARTS:
             errors = [
                 ct.triplet_error(
-                    data.test, ct.embed(data.train, shape.n_dims, loss=loss, n_starts=n_starts, seed=seed).embedding
+                    data.test,
+                    ct.embed(
+                        data.train, shape.n_dims, loss=loss, penalty=0, n_starts=n_starts, seed=seed, n_threads=1
+                    ).embedding,
                 )
                 for loss in ct.losses.LOSSES
                 for seed in range(seeds)
@@ -263,54 +267,37 @@ def stopping_table(seeds: int) -> str:
     rows = []
     for changed in limits:
         settings = {"solver": _changed(**changed)} if "worthwhile" in changed else changed
-        fits = list(_whole_fits(seeds, list(ct.losses.LOSSES), **settings))
+        fits = list(_whole_fits(seeds, list(ct.losses.LOSSES), penalty=0, **settings))
         epochs = np.mean([fit.history[-1].epoch for _, fit in fits])
         rows.append([_change_text(changed), f"{epochs:.0f}", f"{_mean_error(fits):.4f}"])
         print(changed, epochs, flush=True)
     return table(["changed", "epochs run", "held-out error"], rows)
 
 
-def race_table(seeds: int) -> str:
-    """Return the error and the time of the race of losses, with each of its constants changed."""
-    return _auto_table(seeds, [{name: value} for name, values in RACE.items() for value in values], _with_constants)
-
-
-def penalty_table(seeds: int) -> str:
-    """Return the error and the time of fits with a penalty, with each rule of the solver changed."""
-
-    def fits(changed: dict[str, Any], seeds: int) -> list[tuple[ct.datasets.Synthetic, ct.Result]]:
-        settings = changed if "tolerance" in changed else {"solver": _changed(**changed)}
-        return list(_whole_fits(seeds, ["auto"], **settings))
-
-    return _auto_table(seeds, list(WITH_PENALTY), fits)
-
-
-def _with_constants(changed: dict[str, Any], seeds: int) -> list[tuple[ct.datasets.Synthetic, ct.Result]]:
+def auto_fits(changed: dict[str, Any], seeds: int) -> tuple[np.ndarray, float]:
+    """Return errors and seconds of ``loss="auto"`` with constants of the race (in capitals) or settings changed."""
+    list(_whole_fits(1, ["auto"]))  # compiles the kernels
+    settings: dict[str, Any] = {}
     with contextlib.ExitStack() as stack:
         for name, value in changed.items():
-            stack.enter_context(mock.patch.object(loss_race, name, value))
-            if name == "KEPT":
-                stack.enter_context(mock.patch.object(loss_race, "ROUNDS", 1 + len(value)))
-        return list(_whole_fits(seeds, ["auto"]))
-
-
-def _auto_table(seeds: int, changes: list[dict[str, Any]], fits_of: Any) -> str:
-    """Return error and time of ``loss="auto"`` with the defaults and with each change."""
-    rows = []
-    seconds: list[float] = []
-    errors: list[np.ndarray] = []
-    list(_whole_fits(1, ["auto"]))  # compiles the kernels
-    for changed in [dict[str, Any](), *changes]:
+            if name.isupper():
+                stack.enter_context(mock.patch.object(loss_race, name, value))
+        if not any(map(str.isupper, changed)):
+            settings = changed if "tolerance" in changed else {"solver": _changed(**changed)}
         began = time.process_time()
-        fits = fits_of(changed, RACES * seeds) if changed else list(_whole_fits(RACES * seeds, ["auto"]))
-        seconds.append(time.process_time() - began)
-        errors.append(np.array([ct.triplet_error(data.test, fit.embedding) for data, fit in fits]))
-        more = ""
-        if changed:
-            each = errors[-1] - errors[0]
-            more = f"{each.mean():.4f} ± {each.std() / np.sqrt(len(each)):.4f}"
-        rows.append([_change_text(changed), f"{errors[-1].mean():.4f}", more, f"{seconds[-1] / seconds[0]:.2f}"])
-        print(changed, rows[-1], flush=True)
+        fits = list(_whole_fits(RACES * seeds, ["auto"], **settings))
+        seconds = time.process_time() - began
+    return np.array([ct.triplet_error(data.test, fit.embedding) for data, fit in fits]), seconds
+
+
+def auto_table(changes: list[dict[str, Any]], outcomes: list[tuple[np.ndarray, float]]) -> str:
+    """Return a table of errors and seconds of ``loss="auto"``; the first row has the defaults."""
+    rows = []
+    (base, base_seconds), *_ = outcomes
+    for changed, (errors, seconds) in zip(changes, outcomes, strict=True):
+        each = errors - base
+        more = f"{each.mean():.4f} ± {each.std() / np.sqrt(len(each)):.4f}" if changed else ""
+        rows.append([_change_text(changed), f"{errors.mean():.4f}", more, f"{seconds / base_seconds:.2f}"])
     return table(["changed", "held-out error", "more than in the first row", "seconds against the first row's"], rows)
 
 
@@ -320,7 +307,7 @@ def _whole_fits(seeds: int, losses: list[str], **changed: Any) -> Iterator[tuple
             data = data_of(shape, number)
             for loss in losses:
                 for seed in range(seeds):
-                    yield data, ct.embed(data.train, shape.n_dims, loss=loss, seed=seed, **changed)
+                    yield data, ct.embed(data.train, shape.n_dims, loss=loss, seed=seed, n_threads=1, **changed)
 
 
 def _mean_error(fits: list[tuple[ct.datasets.Synthetic, ct.Result]]) -> float:
@@ -345,19 +332,28 @@ def main() -> None:
     options.add_argument("--seeds", type=int, default=5, help="seeds for shapes of at most 20,000 triplets")
     arguments = options.parse_args()
     seeds = arguments.seeds
-    jobs: dict[str, tuple[Any, ...]] = {
-        "shapes": (shapes_table,),
-        "neighbours": (neighbours_table, NEIGHBOURS, seeds),
-        "sizes": (sizes_table, seeds),
-        "alone": (neighbours_table, ALONE, seeds),
-        "starts": (starts_table, 3),
-        "stopping": (stopping_table, 3),
-        "penalty": (penalty_table, seeds),
-        "race": (race_table, seeds),
+    changes = {
+        "penalty": [{}, *WITH_PENALTY],
+        "race": [{}, *({name: value} for name, values in RACE.items() for value in values)],
     }
-    with ProcessPoolExecutor(min(len(jobs), os.cpu_count() or 1)) as pool:
-        futures = {name: pool.submit(*job) for name, job in jobs.items()}
-        tables = {name: future.result() for name, future in futures.items()}
+    settings = {"neighbours": NEIGHBOURS, "alone": ALONE}
+    with ProcessPoolExecutor() as pool:
+        autos = {name: [pool.submit(auto_fits, one, seeds) for one in some] for name, some in changes.items()}
+        rows = [pool.submit(shape_row, number) for number in reversed(range(len(SHAPES)))]  # the largest first
+        fits = {name: [pool.submit(fits_of, one, seeds) for one in some] for name, some in settings.items()}
+        whole = {
+            name: pool.submit(job, number)
+            for name, job, number in (
+                ("sizes", sizes_table, seeds), ("starts", starts_table, 3), ("stopping", stopping_table, 3)
+            )
+        }  # fmt: skip
+        tables = {name: auto_table(changes[name], [one.result() for one in some]) for name, some in autos.items()}
+        tables |= {
+            name: neighbours_table(settings[name], [one.result() for one in some]) for name, some in fits.items()
+        }
+        tables |= {name: one.result() for name, one in whole.items()}
+        shape_rows = [one.result() for one in reversed(rows)]
+        tables["shapes"] = table([*SHAPE_HEADER, *ct.losses.LOSSES], shape_rows)
     page = [
         "# Defaults that need no tuning",
         "",
@@ -403,12 +399,12 @@ def main() -> None:
         "",
         "## Starts",
         "",
-        "Mean held-out error, over all losses, of the start with the lowest objective:",
+        "Mean held-out error, over all losses without a penalty, of the start with the lowest objective:",
         "",
         tables["starts"],
         "",
-        "One start is the default for a named loss, because starts with extra dimensions differ little. With `loss=\"auto\"` there are more, which are compared "
-        "after a few epochs, and only the best one is completed: two with at least 65,536 comparisons, otherwise as many as visit 32,768 comparisons together in a pass, between 4 and 16.",
+        "Without a penalty, one start is the default, because starts with extra dimensions differ little. If the penalty is chosen, there are more, which are compared "
+        "after a few epochs, and only the best one is completed: one from a million comparisons on, two from 65,536 on, otherwise as many as visit 32,768 comparisons together in a pass, between 4 and 16.",
         "",
         "## Stopping",
         "",

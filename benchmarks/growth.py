@@ -107,7 +107,14 @@ def _timed(n_objects: int, n_rows: int, n_dims: int) -> dict[str, Any]:
 
 
 def _epochs(comparisons: ct.Comparisons, n_dims: int, threads: int, solver: str, epochs: int) -> list[float]:
-    options: dict[str, Any] = {"loss": "ste", "seed": 0, "tolerance": None, "n_threads": threads, "solver": solver}
+    options: dict[str, Any] = {
+        "loss": "ste",
+        "penalty": 0,
+        "seed": 0,
+        "tolerance": None,
+        "n_threads": threads,
+        "solver": solver,
+    }
     seconds = ct.embed(comparisons, n_dims, epochs=epochs, **options).history.seconds
     return [float(later - earlier) for earlier, later in pairwise(seconds)]
 

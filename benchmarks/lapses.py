@@ -72,8 +72,9 @@ def judged(parts: Parts, n_dims: int, loss: str) -> tuple[Surest, Surest]:
     train, new = parts
     result = ct.embed(train, n_dims, loss=loss, seed=0)
     refitter = resampling.replicate_refitter(train, FitPlan(result.settings), result)
-    jobs = resampling._fold_jobs(result, train, "answers", np.random.default_rng(0))
-    committees, *columns = zip(*refitter.run(jobs).results, strict=True)
+    folds = resampling.CommitteeFolds.draw(result, train, "answers", np.random.default_rng(0))
+    maps = refitter.run(folds.fits()).results
+    committees, *columns = zip(*refitter.run(folds.scores(maps)).results, strict=True)
     scores, weights, units = (np.concatenate(column) for column in columns)
     committee = ct.uncertainty.committee.Committee.merged(committees, scores, weights, units)
     odds = committee.mean_log_odds(new, result.loss)

@@ -84,7 +84,9 @@ def _fit(answers: str, test: str, seconds: float) -> dict[str, Any]:
         errors.append(ct.triplet_error(held_out, embedding))
         print(f"    epoch {record.epoch}: {record.seconds:.1f} s, held-out error {errors[-1]:.4f}", file=sys.stderr)
 
-    result = ct.embed(comparisons, N_DIMS, loss="ste", seed=0, time_limit=seconds, callback=look, progress=True)
+    result = ct.embed(
+        comparisons, N_DIMS, loss="ste", penalty=0, seed=0, time_limit=seconds, callback=look, progress=True
+    )
     return {
         "checking_seconds": read,
         "peak_gb": _peak() / 1e9,

@@ -15,9 +15,9 @@ import closerthan as ct
 from benchmarks.kernels import random_rows
 n_objects, n_dims, n_rows, n_threads, loss = json.loads(sys.argv[1])
 comparisons = random_rows(n_objects, n_rows)
-ct.embed(comparisons, n_dims, epochs=2, loss=loss, n_threads=n_threads)  # compiles, which needs memory too
+ct.embed(comparisons, n_dims, epochs=2, loss=loss, penalty=0, n_threads=n_threads)  # compiles, which needs memory too
 tracemalloc.start()
-ct.embed(comparisons, n_dims, epochs=4, loss=loss, n_threads=n_threads, seed=0)
+ct.embed(comparisons, n_dims, epochs=4, loss=loss, penalty=0, n_threads=n_threads, seed=0)
 print(json.dumps({"peak_bytes": tracemalloc.get_traced_memory()[1]}))
 """
 SHAPES = ((10_000, 10, 200_000), (10_000, 10, 2_000_000), (100_000, 10, 1_000_000), (100_000, 2, 1_000_000))

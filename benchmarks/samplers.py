@@ -62,7 +62,7 @@ class Chosen(Sampler):
 
     def questions(self, state: SamplerState, count: int, rng: np.random.Generator) -> Rows:
         belief = None if state.embedding is None else state.belief(rng)
-        every, nothing = Questions("closer", state.n_objects), np.zeros(0, np.int64)
+        every, nothing = Questions("closer", state.n_objects), np.zeros((0, 3), np.int64)
         return choose(every, state.answers, count, rng, nothing, belief, self.random_fraction).rows
 
     def worth(self, state: SamplerState, rows: Rows, rng: np.random.Generator) -> Scores:

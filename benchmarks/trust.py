@@ -133,7 +133,9 @@ def prediction(quick: bool) -> str:
 
 def judged(train: ct.Comparisons, test: ct.Comparisons, n_dims: int, seed: int) -> Judged:
     replicates = ct.replicate(train, n_dims, n_replicates=N_REPLICATES, seed=seed)
-    calibrated = ct.held_out_error(train, n_dims, loss=replicates.result.loss, seed=seed).calibration
+    calibrated = ct.held_out_error(
+        train, n_dims, loss=replicates.result.loss, penalty=replicates.result.penalty, seed=seed
+    ).calibration
     single = ct.metrics.log_odds(test, replicates.result.embedding, replicates.result.loss)
     probability = replicates.probability(test)
     wrong, wrong_by_single = ~(probability > 0.5), ~(single > 0)

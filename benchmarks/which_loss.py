@@ -130,7 +130,7 @@ def speed(problem: Problem, solver: str, goal: float, trials: int) -> list[str]:
         train, test, n_dims = problem(seed)
         curve: list[float] = []
         result = ct.embed(
-            train, n_dims, loss="ste", solver=solver, seed=seed, n_threads=1,
+            train, n_dims, loss="ste", penalty=0, solver=solver, seed=seed, n_threads=1,
             callback=lambda _, x, curve=curve, test=test: curve.append(error(test, x)),
         )  # fmt: skip
         history = result.history

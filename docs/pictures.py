@@ -1,9 +1,10 @@
-"""Make the pictures that the README and the pages show: docs/images/eurodist.png and docs/images/report.png.
+"""Make the pictures that the README and the pages show, in docs/images: eurodist, report and sparse-dimensions.
 
-python docs/pictures.py          # needs Chromium for the second, and Pillow
+python docs/pictures.py          # needs Chromium for the last two, and Pillow
 """
 
 import dataclasses
+import runpy
 import shutil
 import subprocess
 import tempfile
@@ -13,8 +14,10 @@ from PIL import Image
 
 import closerthan as ct
 from closerthan.datasets.eurodist import north_up
+from closerthan.report.dimension_pages import write_dimension_pages
 
-IMAGES = Path(__file__).resolve().parent / "images"
+DOCS = Path(__file__).resolve().parent
+IMAGES, EXAMPLES = DOCS / "images", DOCS.parent / "examples"
 BROWSER_WINDOW = (1180, 1340)
 
 
@@ -29,7 +32,10 @@ def main() -> None:
         figure.savefig(folder / "eurodist.png", bbox_inches="tight")
         ct.write_report(answers, result, folder / "report.html", title="21 European cities")
         photograph(folder / "report.html", folder / "report.png")
-        for picture in ("eurodist.png", "report.png"):
+        example = runpy.run_path(str(EXAMPLES / "plot_23_sparse_dimensions.py"))
+        write_dimension_pages(example["dimensions"], folder / "pages", title="Dimensions of 30 objects")
+        photograph(folder / "pages" / "index.html", folder / "sparse-dimensions.png")
+        for picture in ("eurodist.png", "report.png", "sparse-dimensions.png"):
             Image.open(folder / picture).convert("RGB").quantize(256).save(IMAGES / picture, optimize=True)
 
 

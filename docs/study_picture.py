@@ -28,7 +28,7 @@ from closerthan.collect.web.interview import Interview  # noqa: E402
 
 N_SHAPES, N_PEOPLE = 24, 40
 # Past the practice, and no check question.
-TYPICAL = """current && !current.question.practice && current.question.place > 8
+TYPICAL = """current?.question && !current.question.practice && current.question.place > 8
   && current.question.options.every((one) => one.source !== current.question.anchor.source)"""
 PARTICIPANT, RESEARCHER = (900, 900), (1280, 1180)
 
@@ -63,7 +63,8 @@ def answer(study, rng: random.Random) -> None:
                 far = [1 - math.cos(hue - hues[0]) + rng.gauss(0, 0.15) for hue in hues[1:]]
                 choice = 0 if person == 35 else int(far[1] < far[0])
                 state = interview.answer(key, question["id"], choice, int(rng.lognormvariate(7.3, 0.4)))
-            refit(study, store)
+            if person % 8 == 7:
+                refit(study, store)
 
 
 def main() -> None:

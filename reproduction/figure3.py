@@ -78,7 +78,9 @@ def _trial(
     cities: Distances, reference: Array, loss: str, solver: Solver, epochs: int, trial: int
 ) -> Mapping[str, Any]:
     train, test = _parts(cities, trial)
-    result = embed(train, 2, loss=loss, solver=solver, seed=trial, epochs=epochs, tolerance=1e-6, n_threads=1)
+    result = embed(
+        train, 2, loss=loss, penalty=0, solver=solver, seed=trial, epochs=epochs, tolerance=1e-6, n_threads=1
+    )
     if result.stopped_by == "interrupted":
         raise KeyboardInterrupt  # an incomplete fit must not be logged as a trial
     aligned = procrustes(result.embedding, reference)

@@ -1,0 +1,218 @@
+"""Sparse dimensions: time, accuracy and recovery, beside SPoSE with Adam on the same answers.
+
+    python -m benchmarks.sparse_dimensions                    people's answers and simulated ones; writes the page
+    python -m benchmarks.sparse_dimensions --quick            few answers; writes nothing
+    python -m benchmarks.sparse_dimensions --device cuda --json gpu.json      on a GPU; writes a file instead
+    python -m benchmarks.sparse_dimensions --page "H200=gpu.json" ...         writes the page from such files
+
+The data folder (CLOSERTHAN_DATA) must hold ``things_spose49.npy``, the published embedding of 1,854 objects, and
+``things_people.txt``. Simulated answers follow its choice rule: the odd one out of three random objects, by the softmax
+of the dot products of the three pairs. 50,000 other simulated answers measure accuracy and bits. A dimension is
+recovered if one dimension, matched one to one, correlates with it above .8.
+
+Adam is SPoSE as published: normal starting values (mean .1, standard deviation .01), learning rate .001, an L1 penalty
+that counts lambda / n per object, negative values set to zero by the penalty and by a projection at the end of each
+step. Batch size and lambda are the best of those tried, by its own held-out answers; it keeps its best epoch.
+"""
+
+import argparse
+import json
+import os
+import time
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+import closerthan as ct
+from benchmarks.measured import measured_on, write_measured
+from benchmarks.tables import table
+from closerthan.accuracy import correct_choices, log_probabilities, pair_similarities
+from closerthan.comparisons import Choices
+from closerthan.dimensions.matching import RETURNS, match_dimensions
+
+N_TEST = 50_000
+ADAM_DIMS = 90  # as published
+ADAM_RATE = 1e-3
+WINDOW = 5  # Adam stops when no epoch of this number is its best
+
+
+class Score(NamedTuple):
+    """One fit: what it used and what it reached."""
+
+    answers: str
+    method: str
+    seconds: float
+    accuracy: float
+    bits: float
+    n_dims: int
+    recovered: int | None
+    correlation: float
+
+    def row(self) -> list[str]:
+        recovered = "" if self.recovered is None else f"{self.recovered} of 49"
+        correlation = "" if self.recovered is None else f"{self.correlation:.2f}"
+        return [
+            self.answers, self.method, f"{self.seconds:,.0f} s", f"{100 * self.accuracy:.2f} %", f"{self.bits:.4f}",
+            str(self.n_dims), recovered, correlation,
+        ]  # fmt: skip
+
+
+def truth() -> np.ndarray:
+    x = np.load(Path(os.environ["CLOSERTHAN_DATA"]) / "things_spose49.npy")
+    return np.maximum(x if x.shape[0] > x.shape[1] else x.T, 0.0)
+
+
+def people() -> ct.Comparisons:
+    return ct.read_comparisons(
+        Path(os.environ["CLOSERTHAN_DATA"]) / "things_people.txt",
+        kind="odd-one-out", columns={"participant": 3}, numbering="0-based", self_pairs="drop",
+    )  # fmt: skip
+
+
+def simulated(x: np.ndarray, number: int, seed: int) -> ct.Comparisons:
+    return ct.answers_from(x, number, similarity="dot", question="odd-one-out", temperature=1.0, seed=seed)
+
+
+def scored(answers: str, method: str, seconds: float, x: np.ndarray, test: Choices, true: np.ndarray | None) -> Score:
+    similarities = pair_similarities(test, x, "dot")
+    accuracy = float(correct_choices(test, similarities).mean())
+    bits = float(-log_probabilities(test, similarities).mean() / np.log(2))
+    if true is None:
+        return Score(answers, method, seconds, accuracy, bits, x.shape[1], None, np.nan)
+    correlations = match_dimensions(true, x)[1]
+    return Score(
+        answers, method, seconds, accuracy, bits, x.shape[1], int((correlations > RETURNS).sum()),
+        float(np.median(correlations)),
+    )  # fmt: skip
+
+
+def adam(rows: np.ndarray, n_objects: int, batch: int, penalty: float, seconds: float, device: str) -> np.ndarray:
+    """Return the rows of SPoSE, trained with Adam on (similar, similar, odd) answers for at most some seconds."""
+    import torch
+
+    began = time.perf_counter()
+    generator = torch.Generator().manual_seed(0)
+    order = torch.randperm(len(rows), generator=generator)
+    triplets = torch.as_tensor(rows.astype(np.int64))[order].to(device)
+    n_held_out = len(rows) // 20
+    held_out, training = triplets[:n_held_out], triplets[n_held_out:]
+    x = (0.1 + 0.01 * torch.randn(n_objects, ADAM_DIMS, generator=generator)).to(device).requires_grad_(True)
+    optimiser = torch.optim.Adam([x], lr=ADAM_RATE)
+
+    def loss(part: "torch.Tensor") -> "torch.Tensor":
+        one, two, odd = (x[part[:, place]] for place in range(3))
+        scores = torch.stack([(one * two).sum(1), (one * odd).sum(1), (two * odd).sum(1)])
+        return -torch.log_softmax(scores, dim=0)[0].mean()
+
+    best, best_x, waited = np.inf, x.detach().cpu().numpy(), 0
+    while time.perf_counter() - began < seconds and waited < WINDOW:
+        for part in torch.randperm(len(training), generator=generator).to(device).split(batch):
+            optimiser.zero_grad(set_to_none=True)
+            (loss(training[part]) + penalty / n_objects * x.abs().sum()).backward()
+            optimiser.step()
+            with torch.no_grad():
+                x.clamp_(min=0.0)
+            if time.perf_counter() - began > seconds:
+                break
+        with torch.no_grad():
+            measured = float(torch.cat([loss(part)[None] * len(part) for part in held_out.split(1 << 16)]).sum())
+        waited += 1
+        if measured < best:
+            best, best_x, waited = measured, x.detach().cpu().numpy().copy(), 0
+    return best_x[:, best_x.max(axis=0) > 0.1].astype(np.float64)
+
+
+def spose_rows(answers: ct.Comparisons) -> np.ndarray:
+    """Return the objects of each odd-one-out answer, the odd one last."""
+    pairs = Choices.of(answers).pairs.reshape(-1, 3, 2)
+    chosen = pairs[:, 0]
+    everything = pairs.sum(axis=(1, 2)) // 2
+    return np.column_stack([chosen, everything - chosen.sum(axis=1)])
+
+
+def measured_fits(
+    name: str, answers: ct.Comparisons, test: Choices, true: np.ndarray | None, options: argparse.Namespace
+) -> list[Score]:
+    scores = []
+    began = time.perf_counter()
+    result = ct.sparse_dimensions(answers, options.dims, device=options.device, n_refits=options.refits)
+    seconds = time.perf_counter() - began
+    scores.append(scored(name, f"closerthan, {options.refits} refits", seconds, result.weights, test, true))
+    print(scores[-1], result.tried, f"{int(result.is_reproducible.sum())} reproducible", flush=True)
+    if true is not None:
+        kept = result.weights[:, result.is_reproducible]
+        if kept.shape[1]:
+            print("  reproducible ones:", scored(name, "reproducible", seconds, kept, test, true), flush=True)
+    began = time.perf_counter()
+    alone = ct.sparse_dimensions(answers, options.dims, device=options.device, n_refits=0, penalty=result.penalty)
+    scores.append(scored(name, "closerthan, penalty fixed", time.perf_counter() - began, alone.weights, test, true))
+    print(scores[-1], flush=True)
+    if options.only_ours:
+        return scores
+    rows = spose_rows(answers)
+    tried = []
+    for batch in options.batches:
+        for penalty in options.penalties:
+            began = time.perf_counter()
+            x = adam(rows, answers.n_objects, batch, penalty, options.adam_seconds, options.device)
+            method = f"Adam, batch {batch:,}, lambda {penalty:g}"
+            tried.append(scored(name, method, time.perf_counter() - began, x, test, true))
+            print(tried[-1], flush=True)
+    return scores + tried
+
+
+TITLES = ["answers", "method", "time", "accuracy", "bits", "dimensions", "recovered", "median r"]
+
+
+def write_page(files: list[str]) -> None:
+    """Write the page from the files of several runs, each after the name of its machine."""
+    rows = []
+    for machine, _, path in (one.partition("=") for one in files):
+        scores = [Score(**score) for score in json.loads(Path(path).read_text(encoding="utf-8"))]
+        rows += [[machine, *score.row()] for score in scores if score.seconds]
+    command = "python -m benchmarks.sparse_dimensions"
+    text = f"{table(['machine', *TITLES], rows)}\n\n*Made by `{command}` with closerthan {ct.__version__}.*\n"
+    write_measured("sparse-dimensions", text)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--device", default="cpu")
+    parser.add_argument("--dims", type=int, default=60)
+    parser.add_argument("--refits", type=int, default=5)
+    parser.add_argument("--answers", type=float, nargs="*", default=[1e6, 4e6])
+    parser.add_argument("--batches", type=int, nargs="*", default=[100, 1000])
+    parser.add_argument("--penalties", type=float, nargs="*", default=[0.004, 0.008])
+    parser.add_argument("--adam-seconds", type=float, default=600.0)
+    parser.add_argument("--without-people", action="store_true")
+    parser.add_argument("--only-ours", action="store_true", help="without Adam")
+    parser.add_argument("--json", type=Path, help="write all figures to this file instead of the page")
+    parser.add_argument("--page", nargs="+", metavar="MACHINE=FILE", help="write the page from files of --json")
+    options = parser.parse_args()
+    if options.page:
+        write_page(options.page)
+        return
+    true = truth()
+    if options.quick:
+        options.answers, options.refits, options.dims, options.adam_seconds = [20_000], 1, 10, 5.0
+        options.batches, options.penalties = [1000], [0.008]
+    test = Choices.of(simulated(true, N_TEST, seed=1))
+    scores = [scored("simulated", "the true dimensions", 0.0, true, test, true)]
+    if not options.without_people and not options.quick:
+        training, held_out = people().split(0.1, np.random.default_rng(0), by="answers")
+        scores += measured_fits("127,304 of people, 90 %", training, Choices.of(held_out), None, options)
+    for number in options.answers:
+        scores += measured_fits(f"{int(number):,} simulated", simulated(true, int(number), seed=0), test, true, options)
+    command = "python -m benchmarks.sparse_dimensions" + f" --device {options.device}" * (options.device != "cpu")
+    text = f"{table(TITLES, [score.row() for score in scores])}\n\n{measured_on(command)}\n"
+    print(text)
+    if options.json:
+        options.json.write_text(json.dumps([score._asdict() for score in scores], indent=1), encoding="utf-8")
+    if options.json is None and not options.quick:
+        write_measured("sparse-dimensions", text)
+
+
+if __name__ == "__main__":
+    main()
