@@ -17,7 +17,7 @@ from closerthan.solvers import SVRG
 
 N_OBJECTS = 200
 N_ANSWERS = 40_000
-FIT = {"n_dims": 2, "loss": "ste", "seed": 0, "tolerance": None}
+FIT = {"n_dims": 2, "loss": "ste", "penalty": 0, "seed": 0, "tolerance": None}
 SVRG_FIT = {**FIT, "solver": SVRG(batch_size=1000), "epochs": 4}
 POLYAK_FIT = {**FIT, "solver": "polyak", "epochs": 4}
 PENALIZED_FIT = {**FIT, "solver": "polyak", "penalty": 1.0, "epochs": 8}

@@ -23,6 +23,7 @@ CLASSES = ("Clustering", "Comparisons", "History", "Labelled", "Replicates", "Re
 OWN_CHECKS = {"embed", "loss_named", "solver_named"}
 # Their arguments come from the package itself, or from files that a test does not have.
 NOT_TRIED = {"History.append", "Result.from_arrays", "imagenet", "labelled_file"}
+QUICK_DIMENSIONS = {"penalty": 0.01, "n_refits": 0, "max_iterations": 5}
 WRONG = (None, {}, {1, 2}, [], [None], "x", b"x", True, -1, 1.5, math.nan, math.inf, len, object(), int, iter([1]))
 
 
@@ -66,19 +67,25 @@ class World:
         rows = ct.datasets.simulated(points, 120, noise="ste", seed=0).rows
         people = [f"person {number % 4}" for number in range(len(rows))]
         self.answers = ct.Comparisons.of(np.array(rows), people=people, answers=range(len(rows)))
-        self.result = ct.embed(self.answers, loss="ste", seed=0, epochs=2)
+        self.result = ct.embed(self.answers, loss="ste", penalty=0, seed=0, epochs=2)
         self.replicates = ct.replicate(self.answers, result=self.result, n_replicates=6, seed=0)
-        quick = {"loss": "ste", "epochs": 1, "seed": 0}
+        quick = {"loss": "ste", "penalty": 0, "epochs": 1, "seed": 0}
         self.assessment = ct.assess_people(self.answers, n_folds=2, rounds=1, **quick)
         self.groups = ct.group_people(self.answers, **quick)
+        self.people_maps = ct.embed_people(self.answers, spread=0.3, result=self.result)
         self.curve = ct.learning_curve(self.answers, n_folds=2, **quick)
         self.dims = ct.choose_dims(self.answers, most=2, n_folds=2, n_repeats=1, **quick)
         self.folder = folder
         self.clustering = ct.cluster(self.answers, 2)
+        self.triads = [[1, 0, 2], [1, 2, 0], [2, 1, 3], [2, 3, 1], [1, 0, 3], [1, 0, 3], [2, 0, 3], [2, 3, 0]]
+        self.scale = ct.scale(self.triads, levels=[1, 2, 4, 8], n_replicates=50)
+        self.scores = ct.score_features(points, self.answers)
+        self.dimensions = ct.sparse_dimensions(self.answers, 3, **QUICK_DIMENSIONS)
         ct.files.write_comparisons(self.answers, folder / "answers.csv")
         ct.files.write_map(self.result.embedding, None, folder / "map.csv")
         self.replicates.save(folder / "replicates.npz")
         self.result.save(folder / "result.npz")
+        self.people_maps.save(folder / "people.npz")
         self.result.history.to_csv(folder / "history.csv")
 
     def object_of(self, name):
@@ -88,6 +95,7 @@ class World:
             "Comparisons": self.answers,
             "History": ct.History(self.result.history),
             "Labelled": ct.datasets.synthetic_classes(2, 6, 4, seed=0),
+            "PeopleMaps": self.people_maps,
             "Replicates": self.replicates,
             "Result": self.result,
         }[name]
@@ -99,6 +107,7 @@ class World:
             "answers": self.answers,
             "calibration": self.replicates,
             "choice": self.dims,
+            "people_maps": self.people_maps,
             "group": np.arange(len(self.answers)) // 10,
             "one": self.answers,
             "other": self.answers,
@@ -116,7 +125,10 @@ class World:
             "embedding": embedding,
             "error": 0.3,
             "far": 2.0,
+            "features": embedding,
+            "first": embedding,
             "flipped": 0.1,
+            "fraction": 0.3,
             "gallery": embedding,
             "gallery_labels": [0, 1] * 4,
             "groups": self.groups,
@@ -124,9 +136,11 @@ class World:
             "history": self.result.history,
             "labels": [0, 1] * 4,
             "loss": "ste",
+            "penalty": 0,
             "maps": [embedding, embedding],
             "means": [0.1, 0.2],
             "mean_error": [0.1, 0.2],
+            "model": embedding,
             "measured_on": 10.0,
             "moments": np.stack([np.eye(2)] * 8),
             "n_answers": 10,
@@ -161,9 +175,13 @@ class World:
             "result": self.result,
             "rng": np.random.default_rng(0),
             "rows": self.answers,
+            "scales": self.scale,
+            "scores": self.scores,
+            "second": embedding,
             "selection": np.arange(3),
             "share": 0.3,
             "sizes": [1, 2],
+            "dimensions": self.dimensions,
             "dims": [1, 2],
             "standard_error": [0.01, 0.01],
             "standard_errors": [0.01, 0.01],
@@ -174,7 +192,7 @@ class World:
 
     def special(self, name):
         """Arguments that a function needs, or that make it quick."""
-        quick = {"loss": "ste", "epochs": 1}
+        quick = {"loss": "ste", "penalty": 0, "epochs": 1}
         return {
             "Clustering.to_csv": {"path": self.folder / "clusters.csv"},
             "Comparisons.from_columns": {"rows": self.answers.rows, "n_objects": 8},
@@ -190,7 +208,11 @@ class World:
             "compare_losses": {"n_folds": 2, "n_repeats": 1, "epochs": 1},
             "compare_maps": {"n_permutations": 19, "by": "answers", **quick},
             "cross_validate": {"n_folds": 2, **quick},
+            "PeopleMaps.load": {"path": self.folder / "people.npz"},
+            "PeopleMaps.map_of": {"person": "person 0"},
+            "PeopleMaps.save": {"path": self.folder / "other.npz"},
             "embed": quick,
+            "embed_people": {"spread": 0.3, **quick},
             "embed_views": {"n_views": 1, "n_starts": 1, "most": 1},
             "group_people": quick,
             "held_out_error": quick,
@@ -201,7 +223,9 @@ class World:
             "read_comparisons": {"path": self.folder / "answers.csv"},
             "read_map": {"path": self.folder / "map.csv"},
             "pl_constant": {"points": np.linspace(1, 2, 5)},
+            "read_features": {"path": self.folder / "map.csv"},
             "replicate": {"n_replicates": 2, **quick},
+            "scale": {"answers": self.triads, "levels": [1, 2, 4, 8], "n_replicates": 50},
             "smoothness": {"loss": ct.losses.STE()},
             "solver_named": {"solver": "polyak"},
             "synthetic": {"n_objects": 6, "n_dims": 2, "n_train": 5, "n_test": 5},
@@ -209,10 +233,12 @@ class World:
             "ratio_number": {"weights": np.ones(3)},
             "ratio_variance": {"weights": np.ones(3)},
             "views_figure": {"names": None},
+            "sparse_dimensions": QUICK_DIMENSIONS,
             "write_comparisons": {"path": self.folder / "other.csv"},
             "write_for": {"path": self.folder / "other.csv"},
             "write_map": {"path": self.folder / "other.csv", "names": None},
             "write_report": {"path": self.folder / "report.html"},
+            "write_vice_folder": {"dimensions": np.ones((8, 3)), "folder": self.folder / "vice"},
         }.get(name, {})
 
     def arguments(self, name):
@@ -332,7 +358,10 @@ def test_a_probability_of_flipping_lies_between_0_and_1(flipped):
 
 
 def test_small_integers_of_numpy_are_windows_like_any_number(world):
-    fits = [ct.embed(world.answers, loss="ste", seed=0, window=kind(3), patience=kind(2)) for kind in (int, np.uint8)]
+    fits = [
+        ct.embed(world.answers, loss="ste", penalty=0, seed=0, window=kind(3), patience=kind(2))
+        for kind in (int, np.uint8)
+    ]
     assert fits[0].embedding.tolist() == fits[1].embedding.tolist()
     assert type(fits[1].settings.window) is type(fits[1].settings.patience) is int
 

@@ -10,6 +10,7 @@ import pytest
 
 from closerthan import operating_system
 from closerthan.operating_system import (
+    allow_many_files,
     allow_restart,
     can_fork,
     lower_priority,
@@ -162,3 +163,29 @@ def test_only_linux_processes_with_threads_are_forked():
     assert can_fork(os, "linux") == hasattr(os, "fork")
     assert not can_fork(os, "darwin")
     assert not can_fork(WINDOWS, "win32")
+
+
+class Limits:
+    """A stand-in for the module resource."""
+
+    RLIMIT_NOFILE, RLIM_INFINITY = 7, -1
+
+    def __init__(self, soft, hard):
+        self.now = (soft, hard)
+
+    def getrlimit(self, _):
+        return self.now
+
+    def setrlimit(self, _, limits):
+        self.now = limits
+
+
+@pytest.mark.parametrize(
+    ("soft", "hard", "after"),
+    [(1024, 4096, 4096), (1024, -1, 8000), (1024, 9000, 8000), (9000, 9000, 9000), (-1, -1, -1)],
+)
+def test_the_limit_of_open_files_is_raised_as_far_as_the_system_permits(soft, hard, after):
+    limits = Limits(soft, hard)
+    assert allow_many_files(8000, limits) == (8000 if after == -1 else after)
+    assert limits.now == (after, hard)
+    assert allow_many_files(8000, None) is None

@@ -8,6 +8,7 @@ import contextlib
 import errno
 import os
 import platform
+import signal
 import sys
 import threading
 from types import ModuleType
@@ -17,10 +18,16 @@ try:
     import fcntl as _fcntl
 except ImportError:  # Windows
     _fcntl = None  # type: ignore[assignment]
+try:
+    import resource as _resource
+except ImportError:  # Windows
+    _resource = None  # type: ignore[assignment]
 
 __all__ = [
+    "allow_many_files",
     "allow_restart",
     "can_fork",
+    "end_process",
     "has_pause",
     "lower_priority",
     "make_private",
@@ -132,6 +139,20 @@ def allow_restart(listening: Any, constants: Any) -> None:
     listening.setsockopt(constants.SOL_SOCKET, option, 1)
 
 
+def allow_many_files(wanted: int, limits: Any = _resource) -> int | None:
+    """Let this process open up to ``wanted`` files if the system permits it; return the limit, None if unknown.
+
+    ``limits`` is the module :mod:`resource`, which Windows lacks; its limit is high enough.
+    """
+    if limits is None:
+        return None
+    soft, hard = limits.getrlimit(limits.RLIMIT_NOFILE)
+    if soft != limits.RLIM_INFINITY and soft < wanted:
+        soft = wanted if hard == limits.RLIM_INFINITY else min(wanted, hard)
+        limits.setrlimit(limits.RLIMIT_NOFILE, (soft, hard))
+    return wanted if soft == limits.RLIM_INFINITY else int(soft)
+
+
 def n_cores(system: Any = os) -> int:
     """Return the number of cores that this process may use, or that the computer has where that is unknown."""
     if hasattr(system, "sched_getaffinity"):
@@ -159,3 +180,12 @@ def has_pause(machine: str | None = None) -> bool:
     (True, True, False)
     """
     return (machine or platform.machine()).lower() in ("x86_64", "amd64")
+
+
+def end_process(process: Any, system: Any = os) -> None:
+    """End a process and its children; it must have been started with ``start_new_session=True``."""
+    if hasattr(system, "killpg"):
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            system.killpg(process.pid, signal.SIGKILL)
+    else:
+        process.kill()

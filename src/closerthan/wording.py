@@ -152,7 +152,7 @@ def file_size(n_bytes: int) -> str:
 
 
 def first_few(words: Sequence[str], most: int) -> str:
-    """Join at most ``most`` words, and give the number of the others.
+    """Join the first words, at most ``most`` of them, and state how many others there are.
 
     Examples
     --------

@@ -21,7 +21,8 @@ def study(tmp_path_factory):
 def test_every_number_of_the_methods_paragraph_is_one_that_the_command_printed(study):
     printed = set(NUMBER.findall(study.summary + study.facts))
     known = {"0.1.0", "95", "50"}  # the version, and levels that are no results
-    paragraph = study.methods.replace("closerthan 0.1.0", "closerthan").replace("seed 0", "seed")
+    # The seed with which this loss and penalty give the map is no result; it was drawn when the penalty was chosen.
+    paragraph = re.sub(r"seed \d+", "seed", study.methods.replace("closerthan 0.1.0", "closerthan"))
     numbers = [number.rstrip(",") for number in NUMBER.findall(paragraph)]
     assert len(numbers) > 10
     assert not {number for number in numbers if number not in printed | known}

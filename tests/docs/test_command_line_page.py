@@ -130,5 +130,5 @@ def test_the_default_of_by_is_the_one_that_dims_uses():
 
 def test_every_command_is_listed():
     commands = {*typer.main.get_command(app).commands}
-    listed = set(re.findall(r"^\| `([a-z]+)[ `]", TEXT, flags=re.MULTILINE))
+    listed = set(re.findall(r"^\| `([a-z-]+)[ `]", TEXT, flags=re.MULTILINE))
     assert commands <= listed

@@ -147,7 +147,7 @@ def test_a_number_of_groups_that_other_maps_do_not_show_is_uncertain(blobs):
 
 def test_groups_on_a_map_come_with_how_often_objects_share_one(blobs):
     truth, points = blobs
-    result = ct.embed(ct.datasets.simulated(points, 3000, seed=0), loss="ste", seed=0)
+    result = ct.embed(ct.datasets.simulated(points, 3000, seed=0), loss="ste", penalty=0, seed=0)
     rng = np.random.default_rng(0)
     maps = [points + 2.5 * rng.normal(size=points.shape) for _ in range(8)]
     for method in ("ward", "average", "spectral"):
@@ -252,7 +252,7 @@ def test_pictures_stand_beside_their_leaves(blobs):
 def test_what_cannot_be_grouped_is_an_error_that_says_why(act, message):
     answers = ct.datasets.simulated(np.random.default_rng(0).normal(size=(6, 2)), 200, seed=0)
     with pytest.raises(ValueError, match=message):
-        act(answers, ct.embed(answers, loss="ste", seed=0, epochs=2))
+        act(answers, ct.embed(answers, loss="ste", penalty=0, seed=0, epochs=2))
 
 
 def test_the_command_writes_groups_and_a_tree(blobs, tmp_path, monkeypatch):
@@ -289,7 +289,7 @@ def test_the_command_finds_groups_on_the_map_of_a_fit(blobs, tmp_path, monkeypat
     (tmp_path / "fitted").mkdir()
     (tmp_path / "pictures").mkdir()
     Image.new("RGB", (9, 9)).save(tmp_path / "pictures" / "o3.png")
-    found = ct.replicate(answers, n_replicates=10, loss="ste", seed=0, epochs=3)
+    found = ct.replicate(answers, n_replicates=10, loss="ste", penalty=0, seed=0, epochs=3)
     found.result.save("fitted/result.npz")
     found.save("fitted/replicates.npz")
     done = CliRunner().invoke(app, ["cluster", "fitted", "--groups", "3", "--thumbnails", "pictures"])
@@ -315,7 +315,7 @@ def test_the_command_finds_groups_on_a_lone_map_and_says_what_it_cannot_know(blo
 def test_a_fit_writes_groups_into_its_folder_and_its_report(blobs, tmp_path):
     ct.files.write_comparisons(ct.datasets.simulated(blobs[1], 1500, seed=0), tmp_path / "answers.csv")
     words = ["fit", str(tmp_path / "answers.csv"), "--loss", "ste", "--held-out", "0", "--out", str(tmp_path / "map")]
-    done = CliRunner().invoke(app, [*words, "--groups", "auto"])
+    done = CliRunner().invoke(app, [*words, "--penalty", "0", "--groups", "auto"])
     assert done.exit_code == 0, done.output
     assert "clearly separated" in done.stdout
     assert "--groups auto" in (tmp_path / "map" / "settings.json").read_text()  # what makes the same folder again

@@ -142,7 +142,7 @@ def test_features_by_name_say_which_objects_are_new():
     points = np.random.default_rng(0).normal(size=(10, 2))
     answers = ct.datasets.simulated(points, 2000, names=names, seed=0)
     known = ct.Comparisons.from_triplets([[names[number] for number in row] for row in answers.rows if row.max() < 8])
-    result = ct.embed(known, loss="ste", seed=0)
+    result = ct.embed(known, loss="ste", penalty=0, seed=0)
     table = dict(zip(names, points, strict=True))
     about_9 = [[names[number] for number in row] for row in answers.rows if 9 in row and 8 not in row]
     placed = ct.place(about_9, result, features=table)
@@ -168,7 +168,7 @@ def test_new_names_are_found_whatever_their_order():
 
 def result_of(points, **changes):
     answers = ct.datasets.simulated(points, 300, names=[f"n{number}" for number in range(len(points))], seed=0)
-    return dataclasses.replace(ct.embed(answers, loss="ste", seed=0, epochs=3), **changes)
+    return dataclasses.replace(ct.embed(answers, loss="ste", penalty=0, seed=0, epochs=3), **changes)
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ POINTS = np.random.default_rng(0).standard_normal((10, 2))
 ROWS = ct.datasets.simulated(POINTS, 400, noise="ste", seed=0).rows
 NAMED = [[NAMES[number] for number in row] for row in ROWS]
 ANSWERS = ct.Comparisons.from_triplets(NAMED, people=np.arange(400) % 8)
-QUICK = {"loss": "ste", "seed": 0, "epochs": 5}
+QUICK = {"loss": "ste", "penalty": 0, "seed": 0, "epochs": 5}
 
 RESULTS = {
     "Replicates": lambda: ct.replicate(ANSWERS, n_replicates=4, **QUICK),
@@ -22,6 +22,7 @@ RESULTS = {
     ),
     "PeopleAssessment": lambda: ct.assess_people(ANSWERS, rounds=1, **QUICK),
     "PeopleGroups": lambda: ct.group_people(ANSWERS, most_groups=2, **QUICK),
+    "PeopleMaps": lambda: ct.embed_people(ANSWERS, 2, spread=0.3, **QUICK),
     "Clustering": lambda: ct.cluster(ANSWERS, 3),
     "Centrality": lambda: ct.centrality(ANSWERS),
     "Placement": lambda: ct.place([["<b>new", NAMES[0], NAMES[1]]], ct.embed(ANSWERS, **QUICK)),

@@ -235,9 +235,9 @@ def embed_views(
     most
         The largest number of views to try.
     options
-        As in :func:`closerthan.embed`, except that the loss is always "ste" and that there is no early stopping.
-        ``n_starts`` is the number of random starts of the mixture, 32 by default, of which all but the most likely are
-        dropped on the way. All fits share the time limit.
+        As in :func:`closerthan.embed`, except that the loss is always "ste", that the penalty is 0 by default, and that
+        there is no early stopping. ``n_starts`` is the number of random starts of the mixture, 32 by default, of which
+        all but the most likely are dropped on the way. All fits share the time limit.
 
     Returns
     -------
@@ -259,7 +259,7 @@ def embed_views(
         raise ValueError(f'loss is {plan.settings.loss!r}; views are fitted with "ste" only: leave the loss out')
     if plan.settings.stops_by_held_out:
         raise ValueError(f"validation is {plan.settings.validation}; views have no early stopping: leave it out")
-    plan = plan.replace(loss=LOSS, n_starts=1)
+    plan = plan.replace(loss=LOSS, n_starts=1, penalty=plan.settings.penalty_strength)  # not chosen anew in each fit
     n_fits = 1 if n_views is not None else 1 + FOLDS * (3 * whole("most", most) - 2)
     with CtrlC() as ctrl_c, trials_bar(bool(plan.progress), "views", n_fits, 0) as tick:
         stop = _Stop(ctrl_c.pressed, plan.budget)
