@@ -93,7 +93,7 @@ class LearningCurve:
     by
         The unit that is counted: "answers" or "people".
     total
-        Number of units in all.
+        Total number of units.
     numbers
         Mean number of units in the subsets of each size.
     errors
@@ -115,7 +115,7 @@ class LearningCurve:
     shape, n_answers
         Numbers of objects and dimensions of the maps, and the number of all answers; 0 if unknown.
     only_random
-        True if other questions than random ones were asked, and errors were measured on random ones only.
+        True if some questions were not drawn at random, and errors were measured on random questions only.
     accuracies, answer_chance
         For each size, the fraction of whole answers outside the subsets that the maps predict, and that of random
         choices; None if each answer is a single comparison.
@@ -251,7 +251,7 @@ class LearningCurve:
 
     @property
     def advice(self) -> str:
-        """Advice in words on whether to collect more answers."""
+        """Advice on whether to collect more answers, in words."""
         if self.is_chance:
             return (
                 f"either there are far too few {self.by}, or the answers are mostly noise: check the question and the "
@@ -266,7 +266,7 @@ class LearningCurve:
             "more": f"it is worth collecting more{unsettled}",
             "unclear": f"{self._doubt}, so collect more before you decide{unsettled}",
             "unsettled": "enough to predict new answers, but not to interpret all positions"
-            f"{unsettled}: ask more about those",
+            f"{unsettled}: collect more about these",
             "enough": "it is hardly worth collecting more",
         }
         return f"{expected}: {meaning[self.verdict]}"
@@ -289,7 +289,7 @@ class LearningCurve:
         lower = f"Twice as many {self.by} would lower the error by about {points} percentage points"
         meaning = {
             "more": "it is worth collecting more",
-            "unclear": "whether that is enough is not clear yet",
+            "unclear": "it is not clear yet whether there are enough",
             "unsettled": "there are enough to predict answers, but not to interpret all positions",
             "enough": "it is hardly worth collecting more",
         }

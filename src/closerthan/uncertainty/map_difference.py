@@ -46,7 +46,7 @@ from closerthan.wording import counted, first_few, html_table, p_number, p_value
 __all__ = ["MapDifference", "Moved", "compare_maps"]
 
 SIGNIFICANT = 0.05
-FALSELY_NAMED = "5 % to 12 %"  # measured by ``python -m benchmarks.contrast``; a test compares both
+FALSELY_NAMED = "5 % to 12 %"  # measured by ``python -m benchmarks.contrast``; a test checks that the two agree
 FEWEST_PERMUTATIONS = 19  # the smallest possible p value is then 0.05
 ROUNDS = 15  # number of reweighting rounds in the robust alignment; set by judgement
 MOST_NAMED = 8  # objects named in a sentence
@@ -124,7 +124,7 @@ class MapDifference:
 
     @property
     def moved(self) -> tuple[Moved, ...]:
-        """Objects that moved farther than between random groups; none unless the maps as a whole differ."""
+        """Objects that moved farther than expected between random groups; none unless the maps as a whole differ."""
         return tuple(one for one in self.objects if self.differ and one.p_value <= SIGNIFICANT)
 
     @property

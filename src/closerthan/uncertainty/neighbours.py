@@ -97,7 +97,7 @@ class NeighbourCalibration(NamedTuple):
         >>> truth = rng.normal(size=(30, 2))
         >>> fits = truth + 0.5 * rng.normal(size=(5, 1, 30, 2))
         >>> curve = NeighbourCalibration.fitted(fits + 0.1 * rng.normal(size=(5, 20, 30, 2)), truth, 1)
-        >>> bool(curve.probability(np.array([0.9]), 20)[0] < 0.7)  # replicates scatter a fifth as much as fits err
+        >>> bool(curve.probability(np.array([0.9]), 20)[0] < 0.7)  # replicates scatter a fifth as much as the fits err
         True
         """
         from scipy.optimize import minimize
