@@ -343,7 +343,7 @@ class Replicates:
 
     @property
     def unsettled(self) -> NDArray[np.int64]:
-        """Objects i for which less than half of the questions "is i closer to j or to k?" are decided at 95 %.
+        """Objects i for which fewer than half of the questions "is i closer to j or to k?" are decided at 95 %.
 
         The least settled come first. All objects with too few answers (:attr:`placed`) are among them.
         """
