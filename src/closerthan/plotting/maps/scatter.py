@@ -34,7 +34,7 @@ SMALLEST_FONT = 5.0  # points: the smallest size that journals allow
 MOST_ROOM = 2.0  # largest factor by which ellipses and the like may widen the frame of a map
 LEFT_OUT_PICTURES = "{:,} of {:,} thumbnails not shown for lack of space"
 FAR_AWAY = "{:,} {} far outside this frame, in the direction of the arrow heads"
-FAR = 8.0  # objects this many times as far from the centre as 90 % of the others would squeeze them into a dot
+FAR = 8.0  # objects are drawn at the edge if they are this many times as far from the centre as 90 % of all objects
 
 
 class MapOptions(TypedDict, total=False):
