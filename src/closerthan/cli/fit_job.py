@@ -26,7 +26,7 @@ CHOICE_PART = 0.25  # fraction of a time limit for choosing the loss; the rest i
 
 @dataclasses.dataclass(frozen=True)
 class FitJob:
-    """Answers to fit, and how.
+    """One fit: the answers, and what to do with them.
 
     Attributes
     ----------
@@ -82,7 +82,7 @@ class LossChoice:
         return self.result.settings.within(budget)
 
     def completed(self, result: "Result") -> "Result":
-        """Return a fit with these settings together with the candidates and the starts that they were chosen from."""
+        """Add the candidates and the starts from which the settings were chosen to a fit with these settings."""
         starts, best = list(self.result.starts), self.result.best_start
         if len(result.starts) != 1 or len(starts) == 1:  # no start was chosen in advance
             return dataclasses.replace(result, candidates=self.result.candidates)
@@ -128,7 +128,7 @@ def fit_and_write(job: FitJob, folder: Path, judging: Judging, writing: Writing,
             place = [line.name for line in lines].index("Dimensions")
             lines[place] = lines[place]._replace(note=origin.dims.verdict)
         if people is not None:  # after the facts about the comparisons
-            weighting = "weighed" if people.is_weighted else "all count the same"
+            weighting = "weighted" if people.is_weighted else "all count the same"
             lines.insert(2, Fact("People", f"{len(people.people):,}, {weighting}", "; ".join(people.sentences)))
         measured = None
         if test is not None:
@@ -195,7 +195,7 @@ def _grouped(result: "Result", n_groups: int | None, findings: "Findings | None"
 def _loss_choice(
     job: FitJob, fraction: float, budget: Budget, running: Running, say: Callable[[str], None]
 ) -> LossChoice | None:
-    """Choose loss and penalty on all answers but a fraction; None if both are fixed, or if each fit is to choose."""
+    """Choose loss and penalty on all answers but a fraction; None if both are fixed, or each fit must choose them."""
     from closerthan.evaluate.held_out import HeldOutSplit
     from closerthan.fit.embedding import embed
 

@@ -77,7 +77,7 @@ class CommandGroup(Group):
 
 
 def _print_anywhere() -> None:
-    """Write characters that the output cannot encode in other ways: ± as +-, others as escape sequences."""
+    """Replace characters that the output cannot encode: ± by +-, others by escape sequences."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors=_SPELLED)

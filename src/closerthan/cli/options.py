@@ -374,7 +374,7 @@ def _fitting_parameters() -> Iterator[inspect.Parameter]:
 
 @dataclass(frozen=True)
 class Judging:
-    """What ``closerthan fit`` measures besides the map."""
+    """The measurements that ``closerthan fit`` makes in addition to the map."""
 
     held_out: Annotated[
         float,

@@ -108,7 +108,7 @@ def _read_about_embedding(
 
 
 def _accuracy_facts(name: str, answers: "Comparisons", embedding: Any, similarity: str) -> "list[Fact]":
-    """Return the facts about one part of the answers; comparisons are left to a single fact where each is an answer."""
+    """Return the facts about one part of the answers; accuracy is left out if it would only repeat the error."""
     from closerthan.evaluate.answer_accuracy import answer_accuracy, comparison_accuracy, imply_several_comparisons
     from closerthan.evaluate.diagnostics import least_error
     from closerthan.evaluate.facts import Fact, amount, source
@@ -199,7 +199,7 @@ def predict(
 
 
 class _WholeAnswers(NamedTuple):
-    """Which whole answers a map predicts: the fraction, that of random choices, and columns for each comparison."""
+    """Accuracy of whole answers, that of random choices, and columns with one cell per comparison."""
 
     accuracy: str
     chance: str
@@ -338,7 +338,7 @@ def dims(
 
     Starting at 1, the number goes up as long as one or two more dimensions predict held-out answers significantly
     better. If there are ten or more people, all answers of a person are held out together. Ctrl-C
-    keeps the results for the dimensions that are complete.
+    keeps the results for the numbers of dimensions that are complete.
     """
     import closerthan as ct
     from closerthan.cli.output import DIMS, save_figures

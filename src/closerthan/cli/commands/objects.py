@@ -27,7 +27,7 @@ class Placement:
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="A table of numbers with one line per object, on the map or new, with their names.",
+            help="A table of numbers, with names and one line per object of the map and per new object.",
         ),
     ] = None
 
@@ -58,7 +58,7 @@ def place(
     target = out or Path(f"{map.name if map.is_dir() else stem(map)}-placed.csv")
     check_file(target, force)
     if file is None and how.features is None:
-        raise ValueError("there is no data to place objects with; pass a FILE of answers, or --features FILE")
+        raise ValueError("there are no data to place objects with; pass a FILE of answers, or --features FILE")
     result = _result_at(map)
     answers = None
     if file is not None:

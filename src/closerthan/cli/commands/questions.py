@@ -24,7 +24,7 @@ class Selection:
     shown: Annotated[
         int, typer.Option(metavar="NUMBER", min=3, help="Number of options of each question, for nearest and rank.")
     ] = 8
-    picks: Annotated[int, typer.Option(metavar="NUMBER", min=1, help="How many of them people will pick.")] = 2
+    picks: Annotated[int, typer.Option(metavar="NUMBER", min=1, help="Number of options that people pick.")] = 2
     dims: Annotated[int, typer.Option("--dims", "-d", metavar="NUMBER", min=1, help="Dimensions of the map.")] = 2
     random_fraction: Annotated[
         float, typer.Option(metavar="FRACTION", min=0, max=1, help="Fraction of the questions to draw at random.")
