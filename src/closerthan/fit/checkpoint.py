@@ -177,7 +177,8 @@ class Checkpoint:
         epoch, best_epoch = start["epoch"], start["best_epoch"]
         if epoch != len(rows) - 1 or type(best_epoch) is not int or not 0 <= best_epoch <= epoch:
             _damaged(
-                self._path, f"its history has {len(rows) - 1} epochs, but it claims {epoch}, the best {best_epoch}"
+                self._path,
+                f"its history has {len(rows) - 1} epochs, but the last is said to be {epoch} and the best {best_epoch}",
             )
         for name, kind in kinds.items():
             if not _is_valid(arrays[name], kind, self._fit.shape):

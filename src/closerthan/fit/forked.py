@@ -30,7 +30,7 @@ from closerthan.operating_system import can_fork
 
 __all__ = ["processes_for", "run_forked"]
 
-FEWEST_PROCESSES = 4  # fewer are about as fast as threads
+FEWEST_PROCESSES = 4  # fewer processes are not faster than threads
 WORTH_FORKING = 20_000  # comparisons per process: fitting them takes about as long as forking (15 ms)
 
 

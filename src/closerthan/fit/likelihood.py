@@ -47,7 +47,7 @@ def _penalized(settings: Settings, answers: Comparisons, processes: Processes) -
 def _with_penalty(settings: Settings, n_objects: int, n_terms: int) -> Loss:
     """Return the loss with a penalty for a mean over this number of terms.
 
-    A Gaussian prior on the position of each object, of fixed strength, is worth less the more terms there are per
+    A Gaussian prior of fixed strength on the position of each object matters less the more terms there are per
     object. Terms without weight do not count, here as in the race that chose the penalty.
     """
     assert isinstance(settings.loss, Loss)

@@ -73,7 +73,7 @@ def warn_of_slopes(loss: Loss) -> None:
         return
     if problem is not None:
         warnings.warn(
-            f"loss {kind.__name__}: {problem}; a fit follows the slopes, so the map may be bad; correct them "
+            f"loss {kind.__name__}: {problem}; a fit follows the slopes, so the map may be poor; correct them "
             "until closerthan.check_loss raises no error",
             stacklevel=3,
         )

@@ -4,7 +4,7 @@ No loss and no penalty is best for all data, so the answers decide. The candidat
 degrees of freedom, which lead to ste in the limit, by several strengths of the penalty. Along both of its directions
 the held-out error falls and rises again, so most of the grid need not be fitted. In the first round, a pattern search
 (Hooke and Jeeves 1961) moves from one candidate to the best of its neighbours until none of these is better. The best
-candidates are compared again on another part of the answers, so that chance in one of them does not decide (successive
+candidates are compared again on another part of the answers, so that chance in one part does not decide (successive
 halving; Jamieson and Talwalkar 2016).
 
 In each round, all candidates start from the same map, fitted to the same part of the answers. A few iterations then
@@ -130,8 +130,8 @@ class Grid:
     @property
     def first(self) -> list[Cell]:
         """The candidates that are compared first; the search begins at the best of them."""
-        known = [self.nearest(cell) for cell in FIRST if cell[0] in self.losses]
-        return known or [self.nearest(COMMON)]
+        candidates = [self.nearest(cell) for cell in FIRST if cell[0] in self.losses]
+        return candidates or [self.nearest(COMMON)]
 
     def nearest(self, cell: Cell) -> Cell:
         """Return a candidate, or one with the first loss or penalty if the grid does not have its own."""
@@ -225,7 +225,7 @@ def choose_and_fit(inputs: Inputs, settings: Settings, run: Run) -> Result:
 
 
 def _are_plenty(answers: Comparisons, settings: Settings, run: Run) -> bool:
-    """Return true if the answers are so many that a penalty hardly changes the map, and choosing it takes long."""
+    """Return True for large data, where a penalty hardly changes the map and choosing it would take long."""
     n_terms = sum(run.device.processes.all_gather(len(answers)))
     return n_terms >= max(MOST_FINISHED, FEW_ANSWERS * answers.n_objects * settings.n_dims)
 
@@ -377,7 +377,7 @@ class RaceSetup:
 
 
 class Race:
-    """A race: the rounds so far, and what is known about each candidate."""
+    """A race: the rounds so far, and the errors of each candidate."""
 
     def __init__(self, setup: RaceSetup, n_dims: int, start: Array | None = None) -> None:
         self._setup = setup

@@ -29,7 +29,7 @@ __all__ = ["MEASURES", "Centrality", "centrality"]
 
 MEASURES = ("lens depth", "nearness")
 MOST_ROWS = 20  # objects in the table of a notebook
-OUTLYING = -0.85  # largest nearness of outliers; the lowest of 50 normal points exceeds it in seven of eight samples
+OUTLYING = -0.85  # largest nearness of outliers; in 7 of 8 samples of 50 normal points, all points exceed it
 
 
 @dataclass(frozen=True, repr=False, eq=False)
