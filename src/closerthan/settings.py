@@ -189,8 +189,8 @@ class Settings:
         AUTO,
         "--likelihood",
         metavar="auto|answers|comparisons",
-        help="What is fitted: answers, as choices among the pairs shown, or the comparisons that follow from them; "
-        "auto: comparisons.",
+        help="The likelihood to maximise: that of answers, as choices among the pairs shown, or of the comparisons "
+        "that follow from them; auto: comparisons.",
     )
     solver: "str | Solver | UserDefined" = _setting(  # noqa: RUF009
         "polyak",
@@ -275,7 +275,7 @@ class Settings:
         patience = None if self.patience is None else whole("patience", self.patience, least=1)
         tolerance, time_limit, validation, seed = self.tolerance, self.time_limit, self.validation, self.seed
         if tolerance is not None:
-            tolerance = number("tolerance", tolerance, lambda it: it >= 0, "not be negative (None: never stop by it)")
+            tolerance = number("tolerance", tolerance, lambda it: it >= 0, "not be negative (None disables this rule)")
         if time_limit is not None:
             time_limit = number("time_limit", time_limit, lambda it: it > 0, "be a positive number of seconds")
         penalty = self.penalty
@@ -319,7 +319,7 @@ class Settings:
         """True if the loss, its penalty or both are still to be chosen.
 
         By default, the penalty of a named loss is chosen for the default solver and its variants. Other solvers
-        minimise the loss as it is, since they are there to be compared with their publications.
+        minimise the loss without a penalty, as in the publications that they reproduce.
 
         Examples
         --------
@@ -473,7 +473,7 @@ class Settings:
         loss = data["loss"]
         return cls(**{
             "penalty": 0.0,  # settings of earlier versions have none
-            "likelihood": "comparisons",  # nor this
+            "likelihood": "comparisons",  # these settings have no likelihood either
             **data,
             "loss": AUTO if loss["name"] == AUTO else from_data(loss, LOSSES, {}),
             "solver": from_data(data["solver"], solvers.SOLVERS, classes),

@@ -619,7 +619,7 @@ def test_fit_can_weigh_people(tmp_path):
     ct.files.write_comparisons(answered(12, 100, careless=(2, 5, 7, 8)), file)
     result = run("fit", file, "--loss", "soe", "--people", "weigh", "--no-report", "--out", tmp_path / "map")
     assert result.exit_code == 0, result.output
-    assert "12, weighed" in result.output
+    assert "12, weighted" in result.output
     assert "their weights sum to" in result.output
     assert "--people weigh" in (tmp_path / "map" / "settings.json").read_text()
     wrong = run("fit", file, "--people", "drop", "--out", tmp_path / "other")

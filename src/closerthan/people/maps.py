@@ -55,7 +55,7 @@ class PeopleMaps:
     consistency_reliability
         The same for :attr:`consistency`.
     evidence
-        How well one map and individual weights predict held-out answers; None if nothing was held out.
+        Accuracy of one map and of individual weights on held-out answers; None if nothing was held out.
     names
         Names of the objects, or None.
     settings
@@ -113,8 +113,8 @@ class PeopleMaps:
         ):
             order = np.argsort(axis, kind="stable")
             low, high = (", ".join(names[number] for number in end[:most]) for end in (order, order[::-1]))
-            known = "" if np.isnan(reliability) else f"{reliability:.2f}"
-            rows.append((title, percent(share, digits=0), known, low, high))
+            in_words = "" if np.isnan(reliability) else f"{reliability:.2f}"
+            rows.append((title, percent(share, digits=0), in_words, low, high))
         return rows
 
     @property
@@ -160,11 +160,11 @@ class PeopleMaps:
         sentences = ["nothing was held out, so whether people differ was not tested"]
         if self.evidence is not None:
             sentences = [self._conclusion(self.evidence), self._control(self.evidence)]
-        known = self.reliability[np.isfinite(self.reliability)]
-        if self.weights_differ and len(known):
+        measured = self.reliability[np.isfinite(self.reliability)]
+        if self.weights_differ and len(measured):
             sentences.append(
-                f"the reliability of the relative weights is {float(np.median(known)):.2f} (median over "
-                f"{counted(len(known), 'dimension')}, from {float(known.min()):.2f} to {float(known.max()):.2f}): the "
+                f"the reliability of the relative weights is {np.median(measured):.2f} (median over "
+                f"{counted(len(measured), 'dimension')}, from {measured.min():.2f} to {measured.max():.2f}): the "
                 "correlation with weights estimated from as many other answers"
             )
         if not self.spread.weights:
