@@ -287,7 +287,7 @@ def _log_sums(scores: Array, choices: Choices) -> Array:
 
 
 def log_probability_of_sets(members: Array, others: Array) -> Array:
-    """Return the log probability that all members are chosen before any of the others, in whatever order.
+    """Return the log probability that all members are chosen before any of the others, in any order.
 
     Parameters
     ----------

@@ -439,7 +439,7 @@ class Settings:
         return self.replace(validation=None).within(budget)
 
     def for_refits(self) -> Self:
-        """Return the settings of a fit for further fits: no early stopping, and no limits of the first fit."""
+        """Return the settings for further fits: default number of starts, no early stopping, no time limit."""
         return self.replace(n_starts=None, validation=None, time_limit=None)
 
     def trial(self, length: int, tolerance: float | None = None, **changes: Any) -> Self:
@@ -451,7 +451,7 @@ class Settings:
         return self.replace(n_starts=1, validation=None, by="answers", epochs=epochs, seed=None)
 
     def decisive_data(self) -> dict[str, Any]:
-        """Return what determines the map, in the form of :meth:`to_data`: everything except the time limit."""
+        """Return the settings that determine the map, in the form of :meth:`to_data`: all except the time limit."""
         data = {name: value for name, value in self.to_data().items() if name != "time_limit"}
         return data if self.must_choose else data | {"n_starts": self.random_starts}
 

@@ -127,7 +127,7 @@ def suggestions(
         if len(result.starts) <= 1:
             items.append(Advice("a better local minimum may exist: try {n_starts}", {"n_starts": MORE_STARTS}))
         items += [] if dims_were_tested else _missing_dimension(result, answers)
-        if result.runner_up is None:  # otherwise all losses were tried
+        if result.runner_up is None:  # a race of all losses leaves a runner-up
             items.append(Advice("another loss may fit better: try {loss}", {"loss": "auto"}))
     return items
 

@@ -139,7 +139,7 @@ class Gain(NamedTuple):
 
     @classmethod
     def tested(cls, mean: float, error: float, n_units: int) -> "Gain":
-        """Test a mean difference over units with its standard error, by Student's t.
+        """Test whether a mean difference over units is zero, given its standard error, by Student's t.
 
         Examples
         --------
@@ -186,7 +186,7 @@ def gain(before: Scores, after: Scores) -> Gain:
     n_units = len(before.weight)
     if not np.array_equal(before.weight, after.weight) or n_units < 2:
         raise ValueError(
-            f"there are {n_units} and {len(after.weight)} units; both need the same held-out units, at least 2"
+            f"the scores are of {n_units} and {len(after.weight)} units; both must be of the same units, at least 2"
         )
     difference = before.wrong - after.wrong
     error = float(np.sqrt(OVERLAP * ratio_variance(difference, before.weight)))

@@ -42,7 +42,7 @@ STARTS = 2  # starts of each fit: a bad local minimum with few dimensions would 
 AHEAD = 2  # a number of dimensions is compared with up to this many more
 MOST_IN_FIGURE = 3  # dimensions
 TITLES = ("dims", "held-out error", "95 % interval", "training", "gain", "p")
-LOSS_DIMS = 3  # dimensions of the fit that decides loss="auto" for all numbers of dimensions
+LOSS_DIMS = 3  # dimensions of the fit in which loss="auto" is chosen, once for all numbers of dimensions
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)

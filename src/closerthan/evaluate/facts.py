@@ -95,7 +95,7 @@ def _race(result: Result) -> list[Fact]:
     by_people = result.settings is not None and result.settings.by == "people"
     held_out = "answers of held-out people" if by_people else "held-out answers"
     best = {winner.loss: winner.held_out_error}
-    for candidate in others:  # relative to the winner on the same answers; some took part in fewer rounds
+    for candidate in others:  # compared with the winner on the same answers, since some took part in fewer rounds
         behind = candidate.held_out_error if math.isnan(candidate.behind) else winner.held_out_error + candidate.behind
         best[candidate.loss] = min(best.get(candidate.loss, math.inf), behind)
     best[winner.loss] = winner.held_out_error

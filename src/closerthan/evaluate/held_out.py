@@ -189,7 +189,7 @@ class HeldOutSplit:
         split = _parts if random is None else functools.partial(_random_parts, random=random)
         train, held_out = split(answers, fraction, seed, by=by)
         if weights is not None:
-            train, _ = split(answers.weighted(weights), fraction, seed, by=by)  # the same rows, weighted
+            train, _ = split(answers.weighted(weights), fraction, seed, by=by)  # the same rows as before, weighted
         return cls(train, held_out, answers.split_unit(by), random is not None)
 
     def error(self, result: Result) -> HeldOutError:
@@ -225,7 +225,7 @@ def _over_people(comparisons: Comparisons, fitted: Comparisons, plan: FitPlan, f
     if random is not None:
         comparisons, wrong, odds = comparisons.take(random), wrong[random], odds[random]
     group = comparisons.groups("people")
-    n_effective = clustered_number(wrong, group, comparisons.weights) / OVERLAP  # people share training answers
+    n_effective = clustered_number(wrong, group, comparisons.weights) / OVERLAP  # the maps share training answers
     return HeldOutError._measured(
         comparisons,
         wrong,

@@ -110,7 +110,7 @@ class NoiseCeiling:
 
     @property
     def best_accuracy(self) -> Interval:
-        """The bracket that contains the accuracy of the best possible map, apart from the chance errors of both ends.
+        """Lower and upper bound of the accuracy of the best possible map; both bounds have sampling errors.
 
         Examples
         --------
@@ -277,7 +277,7 @@ def noise_ceilings(comparisons: Comparisons) -> list[NoiseCeiling]:
 
 
 def answer_ceilings(comparisons: Comparisons, choices: Choices | None = None) -> list[NoiseCeiling]:
-    """Return the noise ceilings of whole answers; ``choices`` are those of the comparisons, if they exist already.
+    """Return the noise ceilings of whole answers; pass ``choices`` if they exist already.
 
     Examples
     --------
@@ -310,7 +310,7 @@ def _cells(votes: _Votes) -> NDArray[np.int32]:
 class PersonRepeats:
     """For each person, the numbers of pairs of answers to the same question, and of those that agree.
 
-    Own pairs are two answers of the person; shared pairs are one of the person and one of somebody else.
+    Own pairs consist of two answers of the person, shared pairs of one answer of the person and one of somebody else.
     """
 
     own_pairs: Array

@@ -21,7 +21,7 @@ class AnswerKFold(BaseCrossValidator):  # type: ignore[misc]
     """Folds for ``GridSearchCV`` and the like that keep answers whole, like those of :func:`closerthan.cross_validate`.
 
     scikit-learn treats each row of X as a separate answer. If an answer takes several rows, or a question was asked
-    several times, its usual folds leak held-out answers into training, and too many dimensions look good.
+    several times, its usual folds leak held-out answers into training and favour too many dimensions.
 
     Parameters
     ----------

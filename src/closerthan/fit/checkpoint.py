@@ -252,9 +252,9 @@ def _in_words(value: Any) -> str:
 
 
 def fingerprint(*parts: Comparisons | np.ndarray[Any, Any] | None, processes: Processes = SingleProcess()) -> str:  # noqa: B008
-    """Return a short hash of data; with several processes, of the comparisons of all of them.
+    """Return a short hash of data.
 
-    With several processes, it does not depend on how comparisons are distributed among them.
+    With several processes, it covers the comparisons of all processes, however they are distributed among them.
 
     Examples
     --------

@@ -39,7 +39,7 @@ class FitState(NamedTuple):
 
 @dataclass
 class Monitor:
-    """Called by a solver after each epoch; returns True to stop it. The clock is paused meanwhile.
+    """Receives the report of a solver after each epoch, and returns True to stop it; the clock is paused meanwhile.
 
     A solver passes a :class:`~closerthan.objective.protocol.Point` if it has evaluated one anyway, and otherwise only
     the map, which is then evaluated here while the clock is paused. It may also pass its ``state``, or a function that

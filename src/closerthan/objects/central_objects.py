@@ -245,7 +245,7 @@ def _nearness(answers: Comparisons) -> Centrality:
 
 
 def _appearances(answers: Comparisons) -> Iterator[tuple[NDArray[np.int32], Any, int]]:
-    """Yield objects, the selection of rows from which they come, and 1 if they are the nearer ones, -1 if the farther.
+    """Yield objects, the selection of their rows, and 1 if they are the nearer ones or -1 if they are the farther.
 
     An object of both pairs, such as a triplet's anchor, is neither nearer nor farther.
     """

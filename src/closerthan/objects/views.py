@@ -177,7 +177,7 @@ class Views:
 
 
 def _varied(answers: Comparisons, rows: NDArray[np.intp], number: int) -> NDArray[np.intp]:
-    """Return the first rows with different questions in which each object occurs only a few times, then other rows."""
+    """Return the first rows with different questions, preferring rows of objects that have not occurred often."""
     question = consecutive_numbers(object_set_keys(answers.rows, answers.n_objects, None))[rows]
     _, first = np.unique(question, return_index=True)
     rows = rows[np.sort(first)]
@@ -386,7 +386,7 @@ def _search(fits: _MixtureFits, n_dims: int, most: int) -> Views:
     except StoppedEarly:
         if best is None:
             raise
-    if views is None or views.stopped_by:  # the maps of a part of the answers are complete
+    if views is None or views.stopped_by:  # stopped early, but maps of a part of the answers exist
         views = replace(_of_all(best, fits.answers), stopped_by=fits.stop.reason)
     means = {shape: float(scores.mean()) for shape, scores in rivals.items()}
     return replace(views, held_out=held_out, rivals=means, rival=rival)
@@ -445,7 +445,7 @@ def _start(
 
     L-BFGS changes all maps and shares at once (direct maximisation, Salakhutdinov, Roweis and Ghahramani 2003). EM
     would fit each map to its random initial answers, and hardly reassign them. Every few steps the worse half
-    of the starts is dropped (successive halving, Jamieson and Talwalkar 2016). After Ctrl-C or at the end of the time
+    of the starts is dropped (successive halving, Jamieson and Talwalkar 2016). After Ctrl-C or when the time is up
     the best start so far is returned; if there is none, an exception is raised.
     """
     from scipy.optimize import minimize

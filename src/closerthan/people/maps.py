@@ -236,8 +236,8 @@ class PeopleMaps:
     def to_csv(self, path: str | Path, groups: Sequence[int] | None = None) -> None:
         """Write one line per person: number of answers, consistency, and each weight with its interval.
 
-        With ``groups``, the number of each person's group from 0, such as the labels of a clustering of :attr:`space`,
-        the last column is the group, counted from 1.
+        If ``groups`` has the number of each person's group, counted from 0, such as the labels of a clustering of
+        :attr:`space`, the last column is the group, counted from 1.
         """
         titles = ["person", "answers", "consistency"]
         for number in range(self.weights.shape[1]):

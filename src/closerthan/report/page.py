@@ -158,7 +158,7 @@ def page_file(name: str) -> str:
 
 
 def _compact(script: str) -> str:
-    """Remove comment lines and indentation, a third of the bytes.
+    """Remove comment lines and indentation, which are a third of the bytes.
 
     Examples
     --------

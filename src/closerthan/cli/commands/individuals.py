@@ -34,8 +34,8 @@ def individuals(
         typer.Option(
             metavar="NUMBER",
             min=0.0,
-            help="How far people may differ: prior standard deviation of the logarithms of weights. By default chosen "
-            "by held-out answers, which also show whether people differ.",
+            help="Prior standard deviation of the logarithms of people's weights. By default chosen by held-out "
+            "answers, which also show whether people differ.",
         ),
     ] = None,
     *,

@@ -149,7 +149,7 @@ def predict(
 ) -> None:
     """Write what a map predicts for each question in FILE, one row per question: 1 as written, -1 otherwise.
 
-    Each row has the line of the file and how sure the prediction is. With the folder of a fit there is also a
+    Each row has the line of the file and the certainty of the prediction. With the folder of a fit there is also a
     probability; if the fit has replicates (fit --replicates 100), predictions combine all their maps.
 
     A question is written like an answer: anchor, near and far. If it has no answer yet, near and far are just the
@@ -314,7 +314,7 @@ def _write_columns(path: Path, columns: Mapping[str, list[Any]]) -> None:
 
 @dataclass(frozen=True)
 class DimsSearch:
-    """How to search for the number of dimensions."""
+    """Options of the search for the number of dimensions."""
 
     most: Annotated[int, typer.Option(metavar="NUMBER", min=1, help="Largest number of dimensions to try.")] = 10
     folds: Annotated[int | None, typer.Option(metavar="NUMBER", min=2, help=FOLDS_HELP)] = None
@@ -438,7 +438,7 @@ def _print_notes(columns: str, sentences: Sequence[str], scores: "Scores") -> No
 
 
 def _write(folder: Path, files: Mapping[str, str], force: bool, write: Callable[[Path], None], stopped_by: str) -> None:
-    """Write the files of a command and list them; a command that was interrupted ends with its exit code."""
+    """Write the files of a command and list them; after an interruption, exit with the code for it."""
     from closerthan.cli.screen import end_with_folder
     from closerthan.saving import whole_folder
 

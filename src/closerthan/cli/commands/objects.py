@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Placement:
-    """How to place new objects."""
+    """Options for placing new objects."""
 
     loss: Annotated[
         str | None, typer.Option(metavar="NAME", help="By default that of the fit; required for a map without a fit.")
@@ -103,7 +103,7 @@ def _result_at(path: Path) -> "Result":
 
 @dataclass(frozen=True)
 class ClusterSearch:
-    """How to find groups."""
+    """Options of the search for groups."""
 
     groups: Annotated[
         int | None,

@@ -120,7 +120,7 @@ def _print_people(assessment: "PeopleAssessment") -> None:
 
 @dataclass(frozen=True)
 class CurveOptions:
-    """How to measure a learning curve."""
+    """Options for measuring a learning curve."""
 
     error: Annotated[
         float | None,

@@ -72,7 +72,7 @@ def find_column(table: Table, column: str | int, purpose: str) -> int:
 
 
 def columns_called(table: Table, column: str | int) -> list[int]:
-    """Return the positions of the columns with this name (an exact match is preferred), or the position itself."""
+    """Return the positions of the columns with this name, preferably exact matches; a position is returned as it is."""
     if isinstance(column, int):
         return [column] if 0 <= column < len(table.names) else []
     return [place for place, name in enumerate(table.names) if name == column] or [

@@ -17,7 +17,7 @@ def exclusion_column(table: Table) -> int | None:
 
 
 def excluded_rows(table: Table, position: int) -> NDArray[np.bool_] | None:
-    """Return a mask of the rows that are marked by yes, true or 1; None if none is, or if a cell is not a yes or no."""
+    """Return a mask of the rows that are marked by yes, true or 1; None if there are none, or a cell is neither."""
     column = table.column(position)
     cells = [cell.strip().lower() for cell in column.labels]
     if not all(cell in YES | NO for cell in cells):
