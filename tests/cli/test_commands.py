@@ -440,7 +440,7 @@ class TestPredict:
         first, second = csv.DictReader(io.StringIO(text("odd-predictions.csv")))
         assert (first["line"], first["choice"], first["prediction"]) == ("2", "c", "1")
         assert (second["line"], second["choice"], second["prediction"]) == ("4", "a", "-1")
-        assert "50.0 % of whole answers as written; random choices: 33.3 %" in shown
+        assert "50.0 % of whole answers as written; chance is 33.3 %" in shown
         assert [second[f"object_{place}"] for place in (1, 2, 3)] == ["a", "c", "d"]
 
     def test_of_a_parquet_file_has_the_same_numbers(self, simulated):

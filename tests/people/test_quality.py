@@ -663,7 +663,10 @@ def test_weights_of_people_are_not_used_to_judge():
             "one map is kept for all 2 people: 2 groups do not predict new answers significantly better (error on",
         ),
         ((0.06, 0.4, 0.9), "it is not clear whether one map serves all 2 people: 2 groups may be better"),
-        ((0.3, 0.4, 0.001), "one map is kept for all 2 people, since groups do not predict new answers clearly"),
+        (
+            (0.3, 0.4, 0.001),
+            "one map is kept for all 2 people, since maps of groups do not predict new",
+        ),
     ],
 )
 def test_the_sentence_about_one_map_follows_from_the_tests(p_values, start):

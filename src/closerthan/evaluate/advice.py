@@ -28,7 +28,7 @@ MORE_STARTS = 10
 PER_COORDINATE = 20  # answers per coordinate of a map with one more dimension; with fewer, it would mostly overfit
 WITH_RACE = 3  # factor by which a fit takes longer if the loss is chosen first
 SURE = 0.01  # p value below which a missing dimension is mentioned
-DIMS_FITS = 60  # cost of choose_dims, in fits like this one: about 30 fits, each twice as long on average
+DIMS_FITS = 60  # time for choose_dims divided by that of this fit: about 30 fits, twice as long on average
 
 IN_PYTHON = {
     "info": "ct.files.read_answers(FILE).summary",
@@ -114,8 +114,8 @@ def suggestions(
     if held_out is not None and _overfits(result, answers, held_out):
         each = len(answers) / len(result.embedding)
         items.append(Advice(
-            "new answers have a much larger error than those fitted: try fewer dimensions ({n_dims}), early stopping "
-            f"with {{validation}}, or more answers (there are {each:.0f} comparisons per object)",
+            "the error on new answers is much larger than on fitted ones: try fewer dimensions ({n_dims}), early "
+            f"stopping with {{validation}}, or more answers (there are {each:.0f} comparisons per object)",
             {"n_dims": None, "validation": 0.1},
         ))  # fmt: skip
     elif poor:

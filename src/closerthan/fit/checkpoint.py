@@ -115,7 +115,9 @@ class Checkpoint:
         try:
             self._write()
         except OSError as error:  # the fit itself must not be lost
-            warnings.warn(f"the checkpoint {self._path} could not be written ({error}); the fit goes on", stacklevel=2)
+            warnings.warn(
+                f"the checkpoint {self._path} could not be written ({error}); the fit continues", stacklevel=2
+            )
         ended = time.monotonic()
         self._next = ended + max(self._seconds, (ended - began) * (1 - WRITING_FRACTION) / WRITING_FRACTION)
 

@@ -133,6 +133,6 @@ def _compiled(loss: Loss) -> Iterator[str]:
     slopes = np.array([loss.slopes(near, far) for near, far in squared.tolist()])
     gradient = point.gradient.reshape(places.shape)[:, 1:] * len(squared)
     if not math.isclose(point.value, value, rel_tol=1e-6, abs_tol=1e-9):
-        yield f"compiled, its mean value is {point.value:.6g}, but in Python it is {value:.6g}"
+        yield f"its mean value is {point.value:.6g} when compiled, but {value:.6g} in Python"
     if not np.allclose(gradient, 2 * slopes * places[:, 1:], rtol=1e-6, atol=1e-9):
-        yield "compiled, its slopes differ from those in Python"
+        yield "its slopes when compiled differ from those in Python"

@@ -201,9 +201,10 @@ def choose_and_fit(inputs: Inputs, settings: Settings, run: Run) -> Result:
         except _OneGroupError:
             unit = inputs.answers.split_unit(settings.by)
             if unit in ("people", "blocks"):
+                consequence = f'the loss is "{WITHOUT_RACE}"' if settings.is_auto else "the penalty is 0"
                 problem = (
                     f"all answers are from one {'person' if unit == 'people' else 'block'}, so none can be held out: "
-                    f'the loss is "{WITHOUT_RACE}", without a race'
+                    f"{consequence}, and no others are compared"
                 )
                 warnings.warn(Message(problem, "pass {by} to hold out answers", by="answers"), stacklevel=3)
             loss = WITHOUT_RACE if settings.is_auto else settings.loss

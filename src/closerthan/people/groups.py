@@ -115,13 +115,13 @@ class PeopleGroups:
             test = min(self.tests, key=lambda test: test.p_value)
             several = "maps of single people" if test.maps == OWN_MAPS else test.maps
             numbers = (
-                f"error on new answers {percent(test.error)}, that of one map {percent(test.one_map_error)}, "
+                f"error on new answers {percent(test.error)}, with one map {percent(test.one_map_error)}, "
                 f"{p_value(test.p_value)}"
             )
             if test.p_value < SIGNIFICANT / n_tests:  # a map for each person, where no number of groups is better
                 return (
-                    f"one map is kept for {everybody}, since groups do not predict new answers clearly better, but "
-                    f"{several} do ({numbers}): people differ; look at the matrix"
+                    f"one map is kept for {everybody}, since maps of groups do not predict new answers clearly better, "
+                    f"but {several} do ({numbers}): people differ; look at the matrix"
                 )
             if test.p_value < UNCLEAR / n_tests:
                 return (
@@ -136,7 +136,7 @@ class PeopleGroups:
         sizes = np.bincount(list(self.group.values()))
         sentence = (
             f"there are {self.n_groups} groups of people ({', '.join(map(str, sizes))}) with maps of their own: these "
-            f"have an error of {percent(test.error)} on new answers, and one map for all {percent(test.one_map_error)} "
+            f"have an error of {percent(test.error)} on new answers, one map for all has {percent(test.one_map_error)} "
             f"({p_value(test.p_value)}); look at each group's map"
         )
         errors = self.group_matrix.diagonal()

@@ -165,7 +165,7 @@ class PeopleMaps:
             sentences.append(
                 f"the reliability of the relative weights is {np.median(measured):.2f} (median over "
                 f"{counted(len(measured), 'dimension')}, from {measured.min():.2f} to {measured.max():.2f}): the "
-                "correlation with weights estimated from as many other answers"
+                "correlation with weights estimated from the same number of other answers"
             )
         if not self.spread.weights:
             sentences.append("as all people have the same relative weights, the axes of the map have no meaning")
@@ -207,7 +207,7 @@ class PeopleMaps:
         gain = evidence.gain_of_permuted
         sentence = (
             "as a check, weights fitted after the people's names were shuffled among the answers "
-            f"{'gain' if gain.mean > 0 else 'lose'} {abs(gain.mean):.3f} bits per answer against one map"
+            f"{'gain' if gain.mean > 0 else 'lose'} {abs(gain.mean):.3f} bits per answer compared with one map"
         )
         return f"{sentence}, more than chance explains: do not rely on these results" if gain.is_sure else sentence
 

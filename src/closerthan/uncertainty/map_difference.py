@@ -133,7 +133,7 @@ class MapDifference:
         groupings = f"{counted(self.n_permutations, 'random grouping')} of the {self.n_units:,} {self.by}"
         compared = (
             f"each map gets {percent(self.cross_error)} of the other group's answers wrong, and would get about "
-            f"{percent(self.expected_error)} wrong if both groups had one map ({p_value(self.p_value)}, {groupings})"
+            f"{percent(self.expected_error)} wrong if both groups shared one map ({p_value(self.p_value)}, {groupings})"
         )
         verdict = "the two maps differ" if self.differ else "these answers do not show that the two maps differ"
         lines = [f"{verdict}: {compared}"]

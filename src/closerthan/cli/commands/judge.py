@@ -190,7 +190,7 @@ def predict(
     rows = "comparisons" if whole is not None and not several else "questions"
     typer.echo(f"{total:,} {rows}: {agreed:,} as written, {total - agreed:,} {other}")
     if whole is not None:
-        typer.echo(f"{whole.accuracy} of whole answers as written; random choices: {whole.chance}")
+        typer.echo(f"{whole.accuracy} of whole answers as written; chance is {whole.chance}")
     line = "the line of the file, " * ("line" in columns)
     choice = "choice (of the map), " * ("choice" in columns)
     what = f"{line}the objects, prediction, {choice}margin (the difference of the two distances)"

@@ -265,7 +265,7 @@ def _all_names(lists: Sequence[tuple[str, ...]]) -> tuple[str, ...]:
 def _renumbered(
     part: tuple[Comparisons, str] | None, width: int, n_objects: int, names: tuple[str, ...] | None
 ) -> Comparisons:
-    """Return the comparisons of a part, renumbered to the objects of all parts."""
+    """Return the comparisons of a part, with the object numbers that all parts share."""
     if part is None:
         return Comparisons(np.empty((0, width), np.int32), n_objects, names=names)
     answers = part[0]

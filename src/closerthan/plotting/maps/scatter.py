@@ -28,7 +28,7 @@ from closerthan.plotting.palette import COLOURS, GREY, RAMP, Palette, palette_of
 __all__ = ["MapOptions", "MapStyle", "draw_map", "map_figure"]
 
 SHAPES = ("o", "s", "^", "D", "v")
-MANY = 5000  # points: more of them are one bitmap in PDF and SVG files, which would be slow to open otherwise
+MANY = 5000  # points; with more, PDF and SVG files contain them as one bitmap, since they would be slow to open
 WIDTH = 7.5  # inches: default width of a figure
 SMALLEST_FONT = 5.0  # points: the smallest size that journals allow
 MOST_ROOM = 2.0  # largest factor by which ellipses and the like may widen the frame of a map
