@@ -72,7 +72,7 @@ def test_a_study_without_answers_is_refused_in_words(tmp_path):
     with pytest.raises(ValueError, match="closerthan collect serve"):
         read_answers(folder)
     interview_of(folder)[1].close()
-    with pytest.raises(ValueError, match="no answer that counts"):
+    with pytest.raises(ValueError, match="no answers that can be fitted"):
         read_answers(folder)
 
 

@@ -119,7 +119,7 @@ def embed(
     checkpoint
         A file for the state of the fit, which is rewritten every few seconds; it needs a seed. A fit that was killed
         resumes from it and ends with the same map, bit for bit (not with hogwild, whose steps are never repeated
-        exactly). lbfgs, whose state is inside SciPy, starts again.
+        exactly). lbfgs reports no state, so it starts again and ends with the same map.
     resume
         Whether to resume from the checkpoint, if it exists.
 

@@ -19,7 +19,7 @@ __all__ = ["check_loss", "warn_of_slopes"]
 # Squared distances; none is a round number, at which a loss may have a corner.
 _DISTANCES = (0.0137, 0.217, 0.873, 1.31, 3.73, 11.9)
 _EXTREMES = (0.0, 1e-8, 1e4, 1e8)
-_STEP = 1e-5  # of a finite difference, relative to the distance
+_STEP = 1e-5  # step of a finite difference, relative to the distance
 _CLOSE = 1e-3  # relative tolerance; wrong slopes differ by more
 
 _checked_classes: "weakref.WeakSet[type[Loss]]" = weakref.WeakSet()

@@ -227,7 +227,7 @@ class HeldOutTrials:
     answers
         Comparisons, sorted by person.
     fits
-        How to fit.
+        Fits that share the loss and the stopping rules.
     first_map
         Returns a map fitted to some of the comparisons, at which all models start.
     by, seed
