@@ -292,7 +292,10 @@ class Findings:
         unsettled = replicates.unsettled
         if len(unsettled):
             value = first_few([self.names[number] for number in unsettled], MOST_NAMED)
-            note = 'fewer than half of the questions "is it closer to j or to k?" are decided; collect more about them'
+            note = (
+                'fewer than half of the questions "is it closer to j or to k?" are decided; collect more answers about '
+                "them"
+            )
             lines.append(Fact("Not settled", value, note))
         else:
             note = 'for every object, at least half of the questions "is it closer to j or to k?" are decided'

@@ -266,7 +266,7 @@ class LearningCurve:
             "more": f"it is worth collecting more{unsettled}",
             "unclear": f"{self._doubt}, so collect more before you decide{unsettled}",
             "unsettled": "enough to predict new answers, but not to interpret all positions"
-            f"{unsettled}: collect more about these",
+            f"{unsettled}: collect more answers about these",
             "enough": "it is hardly worth collecting more",
         }
         return f"{expected}: {meaning[self.verdict]}"
