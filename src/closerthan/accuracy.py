@@ -2,17 +2,17 @@
 
 A map gives every pair of objects a similarity. For a question such as "which of these three is the odd one out?" the
 map chooses the most similar of the pairs shown. The *accuracy* is the fraction of answers in which this is the choice
-that was made, where ties are split: if two pairs are equally similar, each is half of the choice. The *chance level* is
-the accuracy of random choices: 1/3 for odd one out of three, 1/k for the nearest of k. By contrast, the errors of
-:mod:`closerthan.metrics` are about single comparisons, for which chance is 1/2.
+that was made, where ties are split: if two pairs are equally similar, each counts as half of the choice. The *chance
+level* is the accuracy of random choices: 1/3 for odd one out of three, 1/k for the nearest of k. By contrast, the
+errors of :mod:`closerthan.metrics` are about single comparisons, for which chance is 1/2.
 
-If g is the similarity, Luce's choice axiom gives every pair a probability to be chosen::
+If g is the similarity, Luce's choice axiom gives every pair a probability of being chosen::
 
     P(pair 0 is chosen) = g(pair 0) / sum_k g(pair k)
 
-and the probability of a ranking is the product over its successive choices (Plackett 1975). If the least similar pair
-was to be chosen, 1/g takes the place of g. The *bits per answer* are the mean of ``-log2 P``: 0 for perfect prediction,
-log2(3) = 1.58 for a guess among three.
+and the probability of a ranking is the product over its successive choices (Plackett 1975). If the question asks for
+the least similar pair, 1/g takes the place of g. The *bits per answer* are the mean of ``-log2 P``: 0 for perfect
+prediction, log2(3) = 1.58 for a guess among three.
 
 References
 ----------
@@ -287,7 +287,7 @@ def _log_sums(scores: Array, choices: Choices) -> Array:
 
 
 def log_probability_of_sets(members: Array, others: Array) -> Array:
-    """Return the log probability that all members are chosen before any of the others, in whatever order.
+    """Return the log probability that all members are chosen before any of the others, in any order.
 
     Parameters
     ----------

@@ -161,7 +161,7 @@ class Result:
     def loss_name(self) -> str:
         """Name of the loss, or of its class if the user defined it.
 
-        With ``loss="auto"``, it is that of the winner, as in the table of candidates: "tste-1", also where "tste" would
+        With ``loss="auto"``, it is that of the winner, as in the table of candidates: "tste-1", even where "tste" would
         mean the same.
         """
         if self.settings is None:

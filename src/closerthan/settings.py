@@ -189,8 +189,8 @@ class Settings:
         AUTO,
         "--likelihood",
         metavar="auto|answers|comparisons",
-        help="What is fitted: answers, as choices among the pairs shown, or the comparisons that follow from them; "
-        "auto: comparisons.",
+        help="The likelihood to maximise: that of answers, as choices among the pairs shown, or of the comparisons "
+        "that follow from them; auto: comparisons.",
     )
     solver: "str | Solver | UserDefined" = _setting(  # noqa: RUF009
         "polyak",
@@ -275,7 +275,7 @@ class Settings:
         patience = None if self.patience is None else whole("patience", self.patience, least=1)
         tolerance, time_limit, validation, seed = self.tolerance, self.time_limit, self.validation, self.seed
         if tolerance is not None:
-            tolerance = number("tolerance", tolerance, lambda it: it >= 0, "not be negative (None: never stop by it)")
+            tolerance = number("tolerance", tolerance, lambda it: it >= 0, "not be negative (None disables this rule)")
         if time_limit is not None:
             time_limit = number("time_limit", time_limit, lambda it: it > 0, "be a positive number of seconds")
         penalty = self.penalty
@@ -319,7 +319,7 @@ class Settings:
         """True if the loss, its penalty or both are still to be chosen.
 
         By default, the penalty of a named loss is chosen for the default solver and its variants. Other solvers
-        minimise the loss as it is, since they are there to be compared with their publications.
+        minimise the loss without a penalty, as in the publications that they reproduce.
 
         Examples
         --------
@@ -439,7 +439,7 @@ class Settings:
         return self.replace(validation=None).within(budget)
 
     def for_refits(self) -> Self:
-        """Return the settings of a fit for further fits: no early stopping, and no limits of the first fit."""
+        """Return the settings for further fits: default number of starts, no early stopping, no time limit."""
         return self.replace(n_starts=None, validation=None, time_limit=None)
 
     def trial(self, length: int, tolerance: float | None = None, **changes: Any) -> Self:
@@ -451,7 +451,7 @@ class Settings:
         return self.replace(n_starts=1, validation=None, by="answers", epochs=epochs, seed=None)
 
     def decisive_data(self) -> dict[str, Any]:
-        """Return what determines the map, in the form of :meth:`to_data`: everything except the time limit."""
+        """Return the settings that determine the map, in the form of :meth:`to_data`: all except the time limit."""
         data = {name: value for name, value in self.to_data().items() if name != "time_limit"}
         return data if self.must_choose else data | {"n_starts": self.random_starts}
 
@@ -473,7 +473,7 @@ class Settings:
         loss = data["loss"]
         return cls(**{
             "penalty": 0.0,  # settings of earlier versions have none
-            "likelihood": "comparisons",  # nor this
+            "likelihood": "comparisons",  # these settings have no likelihood either
             **data,
             "loss": AUTO if loss["name"] == AUTO else from_data(loss, LOSSES, {}),
             "solver": from_data(data["solver"], solvers.SOLVERS, classes),

@@ -440,7 +440,7 @@ class TestPredict:
         first, second = csv.DictReader(io.StringIO(text("odd-predictions.csv")))
         assert (first["line"], first["choice"], first["prediction"]) == ("2", "c", "1")
         assert (second["line"], second["choice"], second["prediction"]) == ("4", "a", "-1")
-        assert "50.0 % of whole answers as written; random choices: 33.3 %" in shown
+        assert "50.0 % of whole answers as written; chance is 33.3 %" in shown
         assert [second[f"object_{place}"] for place in (1, 2, 3)] == ["a", "c", "d"]
 
     def test_of_a_parquet_file_has_the_same_numbers(self, simulated):
@@ -510,7 +510,7 @@ class TestDims:
 
     def test_the_loss_is_chosen_once_and_named(self, cities):
         shown = closerthan("dims", cities, "--most", 2, "--repeats", 1).stdout
-        assert re.search(r"all fits have the loss [\w-]+, chosen once", shown)
+        assert re.search(r"all fits use the loss [\w-]+, chosen once", shown)
 
     def test_ctrl_c_keeps_the_dimensions_that_are_done(self, cities, empty_folder, monkeypatch):
         plain = dims_module.scores_of
@@ -533,7 +533,7 @@ class TestDims:
         (empty_folder / "three.csv").write_text("anchor,near,far,participant\n" + "\n".join(lines))
         few = ("--most", 1) if command == "dims" else ()
         done = closerthan(command, "three.csv", "--by", "people", "--epochs", 1, "--repeats", 1, *few)
-        assert "over 3 people, each held out whole: 3 folds" in " ".join(done.stdout.split())
+        assert "over 3 people, each held out as a whole: 3 folds" in " ".join(done.stdout.split())
         (empty_folder / "one.csv").write_text("anchor,near,far,participant\n" + "a,b,c,ann\nb,a,c,ann\n")
         assert "all answers are from one person" in said(command, "one.csv", "--by", "people")
 
@@ -1015,7 +1015,7 @@ def test_dims_gives_one_verdict(fits, monkeypatch):
     verdict = " ".join(shown.split())
     assert verdict.count("predict significantly better") == 1
     assert "worth" not in verdict
-    assert "questions, each held out whole" in verdict
+    assert "questions, each held out as a whole" in verdict
 
 
 def test_dims_holds_out_people_where_they_are_known(fits, monkeypatch):
@@ -1024,8 +1024,8 @@ def test_dims_holds_out_people_where_they_are_known(fits, monkeypatch):
     people = np.arange(len(rows)) % 10
     ct.files.write_comparisons(ct.Comparisons.from_triplets(rows, people=people), "people.csv")
     words = ("dims", "people.csv", "--most", 1, "--loss", "soe", "--repeats", 1, "--force")
-    assert "over 10 people, each held out whole" in printed(*words)
-    assert "questions, each held out whole" in printed(*words, "--by", "answers")
+    assert "over 10 people, each held out as a whole" in printed(*words)
+    assert "questions, each held out as a whole" in printed(*words, "--by", "answers")
 
 
 @pytest.mark.slow

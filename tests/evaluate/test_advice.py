@@ -21,7 +21,7 @@ def test_a_missing_dimension_is_worth_a_test_and_the_time_is_said(held_out):
     [line] = [
         line for line in ct.advice(answers, ct.embed(answers, 1, loss="soe", penalty=0, seed=0)) if "dimension" in line
     ]
-    assert "cross-validation decides, in about " in line
+    assert "find out by cross-validation, which takes about " in line
     assert "second" in line
 
 

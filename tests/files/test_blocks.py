@@ -277,9 +277,9 @@ class TestFiles:
         rows, people, blocks = chained_rows(3, 8, 0)
         write(tmp_path / "a.csv", rows, participant=people, trial_index=blocks)
         fast = ["--epochs", "2", "--folds", "3"]
-        assert "24 blocks, each held out whole" in CliRunner().invoke(app, ["compare", "a.csv", *fast]).output
-        assert "questions, each held out whole" in CliRunner().invoke(
+        assert "24 blocks, each held out as a whole" in CliRunner().invoke(app, ["compare", "a.csv", *fast]).output
+        assert "questions, each held out as a whole" in CliRunner().invoke(
             app, ["compare", "a.csv", *fast, "--by", "answers", "--force"]
         ).output  # fmt: skip
         output = CliRunner().invoke(app, ["dims", "a.csv", "--most", "1", "--loss", "ste", *fast]).output
-        assert "24 blocks, each held out whole" in output
+        assert "24 blocks, each held out as a whole" in output

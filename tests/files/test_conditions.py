@@ -109,11 +109,11 @@ def test_an_error_in_a_selected_row_names_its_line(written):
         ({"block": [1, 2, ">2", "<=3"]}, "no row satisfies block=1,2 and block>2 and block<=3$"),
         ({"worker_id": "!=w9"}, "no row has 'w9' in 'worker_id'; it holds 'w1', 'w2'"),
         ({"worker_id": "<9"}, r"line 2 .*: 'worker_id' is 'w1', which is not a number; <9 does not apply"),
-        ({"block": "<many"}, "where contains '<many'; < takes a number"),
-        ({"worker_id": ">w1"}, "where contains '>w1'; > takes a number"),
-        ({"block": "==1"}, "where contains '==1'; a condition is an operator \\(=, !=, <, <=, > or >=\\)"),
-        ({"block": "<>1"}, "where contains '<>1'; a condition is an operator"),
-        ({"block": []}, "where lists a column without values"),
+        ({"block": "<many"}, "'<many' in where is not a condition; < must be followed by a number"),
+        ({"worker_id": ">w1"}, "'>w1' in where is not a condition; > must be followed by a number"),
+        ({"block": "==1"}, "'==1' in where is not a condition; expected an operator \\(=, !=, <, <=, > or >=\\)"),
+        ({"block": "<>1"}, "'<>1' in where is not a condition; expected an operator"),
+        ({"block": []}, "a column in where has no values"),
     ],
 )
 def test_an_impossible_selection_is_an_error(written, where, problem):

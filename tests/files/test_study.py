@@ -64,7 +64,7 @@ def test_a_backup_without_the_key_has_numbers_for_people(study):
     copy = shutil.copy(study / FILE, study / "other" / "backup.sqlite")
     answers = read_answers(copy)
     assert sorted(set(answers.participants.tolist())) == [1, 3, 4]
-    assert any("numbers as names" in note for note in answers.summary.notes)
+    assert any("named by their numbers" in note for note in answers.summary.notes)
 
 
 def test_a_study_without_answers_is_refused_in_words(tmp_path):
@@ -72,7 +72,7 @@ def test_a_study_without_answers_is_refused_in_words(tmp_path):
     with pytest.raises(ValueError, match="closerthan collect serve"):
         read_answers(folder)
     interview_of(folder)[1].close()
-    with pytest.raises(ValueError, match="no answer that counts"):
+    with pytest.raises(ValueError, match="no answers that can be fitted"):
         read_answers(folder)
 
 

@@ -115,9 +115,9 @@ def test_sides_as_responses_of_gorilla_are_understood(written):
 
 def test_an_export_of_gorilla_without_objects_is_refused_with_advice(written):
     text = gorilla(TRIALS)
-    with pytest.raises(ValueError, match="columns of the spreadsheet"):
+    with pytest.raises(ValueError, match="columns of your spreadsheet"):
         read_answers(written(text.replace("anchor,left,right", "a,b,c")))
-    with pytest.raises(ValueError, match="in no row is the Response one of the objects"):
+    with pytest.raises(ValueError, match="no Response is one of the objects"):
         read_answers(written(text.replace("bee,1,1", "B,1,1").replace("ant,1,1", "A,1,1")))
 
 
@@ -152,7 +152,7 @@ def test_an_archive_of_jatos_joins_the_components_of_each_person(tmp_path):
 @pytest.mark.parametrize(
     ("results", "sentence"),
     [
-        ({}, "has a data.txt with answers"),
+        ({}, "has a file data.txt with answers"),
         ({"study_result_1/comp-result_1/data.txt": "no json"}, "is not JSON"),
         ({"study_result_1/comp-result_1/data.txt": "[1, 2]"}, "not lists of records"),
     ],

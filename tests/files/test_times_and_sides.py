@@ -186,7 +186,7 @@ def test_the_kind_of_question_says_which_were_random(written, title):
     answers = read_answers(written(TEXT.format(title, "random", "chosen", "Random")))
     assert answers.comparisons.random.tolist() == [True, False, True]
     assert answers.summary.columns["random"] == title
-    assert "2 of 3 questions are random ones" in str(answers.summary)
+    assert "2 of 3 questions were drawn at random" in str(answers.summary)
 
 
 def test_kinds_of_questions_without_random_ones_are_ignored(written):

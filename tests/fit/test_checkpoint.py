@@ -424,7 +424,7 @@ def test_a_writing_that_failed_is_not_tried_again_at_once(problem, tmp_path, mon
     clock = {"now": 0.0}
     monkeypatch.setattr("closerthan.fit.checkpoint.time.monotonic", lambda: clock["now"])
     monkeypatch.setitem(Checkpoint.__init__.__kwdefaults__, "seconds", 9.5)
-    with pytest.warns(UserWarning, match="could not be written .* the fit goes on"):
+    with pytest.warns(UserWarning, match="could not be written .* the fit continues"):
         embed(problem.train, seed=1, epochs=38, tolerance=None, solver="batch", checkpoint=tmp_path / "state",
               callback=with_a_full_disk)  # fmt: skip
     assert len(tries) == 4  # in 39 seconds, and once more at the end

@@ -619,7 +619,7 @@ def test_fit_can_weigh_people(tmp_path):
     ct.files.write_comparisons(answered(12, 100, careless=(2, 5, 7, 8)), file)
     result = run("fit", file, "--loss", "soe", "--people", "weigh", "--no-report", "--out", tmp_path / "map")
     assert result.exit_code == 0, result.output
-    assert "12, weighed" in result.output
+    assert "12, weighted" in result.output
     assert "their weights sum to" in result.output
     assert "--people weigh" in (tmp_path / "map" / "settings.json").read_text()
     wrong = run("fit", file, "--people", "drop", "--out", tmp_path / "other")
@@ -663,7 +663,10 @@ def test_weights_of_people_are_not_used_to_judge():
             "one map is kept for all 2 people: 2 groups do not predict new answers significantly better (error on",
         ),
         ((0.06, 0.4, 0.9), "it is not clear whether one map serves all 2 people: 2 groups may be better"),
-        ((0.3, 0.4, 0.001), "one map is kept for all 2 people, since groups do not predict new answers clearly"),
+        (
+            (0.3, 0.4, 0.001),
+            "one map is kept for all 2 people, since maps of groups do not predict new",
+        ),
     ],
 )
 def test_the_sentence_about_one_map_follows_from_the_tests(p_values, start):

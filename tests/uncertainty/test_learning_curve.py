@@ -240,7 +240,7 @@ def test_one_verdict_comes_of_the_curve_and_of_what_is_settled():
     assert "hardly worth collecting more" in FLAT.advice
     unsettled = dataclasses.replace(FLAT, n_unsettled=16)
     assert unsettled.verdict == "unsettled"
-    assert "not to interpret all positions; 16 of 20 objects are not settled: ask more about those" in unsettled.advice
+    assert "16 of 20 objects are not settled: collect more answers about these" in unsettled.advice
     assert not any("hardly worth" in sentence for sentence in unsettled.sentences())
     assert "hardly worth" not in unsettled.summary
     steep = dataclasses.replace(FLAT, errors=0.1 + 100 / FLAT.numbers, n_unsettled=1)

@@ -225,7 +225,7 @@ def test_ctrl_c_while_groups_are_sought_keeps_the_table_of_people(file, monkeypa
     monkeypatch.setattr(ct, "group_people", struck, raising=False)
     said = closerthan("people", "study.csv")
     assert said.exit_code == 130
-    assert "the table of people is done; groups of people were not looked for" in said.output
+    assert "the table of people is complete; groups of people were not looked for" in said.output
     assert {path.name for path in (file / "study-people").iterdir()} == {"people.csv", "people.png"}
 
 

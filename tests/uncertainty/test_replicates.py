@@ -313,7 +313,7 @@ def test_findings_name_what_is_not_settled():
     few = Findings(ct.replicate(noisy, n_replicates=20, loss="ste", penalty=0, seed=0))
     said = {fact.name: fact.value for fact in few.facts()}
     assert few.names[few.replicates.unsettled[0]] in said["Not settled"]
-    assert "ask more" in few.facts()[-1].note
+    assert "collect more answers" in few.facts()[-1].note
     assert {pair.object for pair in few.neighbours} == set(range(15))
 
 

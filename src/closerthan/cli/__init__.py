@@ -34,7 +34,7 @@ app = App(
     pretty_exceptions_enable=False,
     rich_markup_mode="rich",
     help='Answers to "is i closer to j than to k?" go in, a map comes out.',
-    epilog="An error is one sentence, with exit code 2; [bold]--debug[/bold] anywhere on the line adds a traceback.",
+    epilog="Errors are printed in one sentence, with exit code 2; with [bold]--debug[/bold], a traceback follows.",
 )
 
 # The panels of `closerthan --help`, in order. A new command belongs to one of them.

@@ -26,7 +26,7 @@ CHOICE_PART = 0.25  # fraction of a time limit for choosing the loss; the rest i
 
 @dataclasses.dataclass(frozen=True)
 class FitJob:
-    """Answers to fit, and how.
+    """One fit: the answers, and what to do with them.
 
     Attributes
     ----------
@@ -53,7 +53,7 @@ class FitJob:
 
     @property
     def people_weights(self) -> "Array | None":
-        """Weights of the answers by how careful each person is; None if all count the same."""
+        """Weights of the answers, smaller for people who seem careless; None if all answers count the same."""
         people = None if self.request is None else self.request.assessment
         return people.weights if people is not None and people.is_weighted else None
 
@@ -77,12 +77,12 @@ class LossChoice:
     result: "Result"
 
     def settings(self, budget: Budget) -> Settings:
-        """Return the settings of both fits, within a budget."""
+        """Return the settings of both fits, whose time limit is the remaining time of a budget."""
         assert self.result.settings is not None
         return self.result.settings.within(budget)
 
     def completed(self, result: "Result") -> "Result":
-        """Return a fit with these settings together with the candidates and the starts that they were chosen from."""
+        """Add the candidates and the starts from which the settings were chosen to a fit with these settings."""
         starts, best = list(self.result.starts), self.result.best_start
         if len(result.starts) != 1 or len(starts) == 1:  # no start was chosen in advance
             return dataclasses.replace(result, candidates=self.result.candidates)
@@ -128,7 +128,7 @@ def fit_and_write(job: FitJob, folder: Path, judging: Judging, writing: Writing,
             place = [line.name for line in lines].index("Dimensions")
             lines[place] = lines[place]._replace(note=origin.dims.verdict)
         if people is not None:  # after the facts about the comparisons
-            weighting = "weighed" if people.is_weighted else "all count the same"
+            weighting = "weighted" if people.is_weighted else "all count the same"
             lines.insert(2, Fact("People", f"{len(people.people):,}, {weighting}", "; ".join(people.sentences)))
         measured = None
         if test is not None:
@@ -154,7 +154,7 @@ def fit_and_write(job: FitJob, folder: Path, judging: Judging, writing: Writing,
                 lines.append(Fact("Groups", counted(groups.n_clusters, "group"), groups.in_words))
             except ValueError as error:  # such as too few answers: the map must not be lost
                 lines.append(Fact("Groups", "left out", str(error)))
-        # Weights of people come from many fits, which only the command repeats in one line.
+        # No short Python code repeats a fit with weights of people, because these come from many fits.
         is_repeatable = result.settings is not None and answers is job.answers
         replicates = None if findings is None else findings.replicates
         python = job.recipe.python(result.settings, replicates) if is_repeatable and result.settings else ""
@@ -195,7 +195,7 @@ def _grouped(result: "Result", n_groups: int | None, findings: "Findings | None"
 def _loss_choice(
     job: FitJob, fraction: float, budget: Budget, running: Running, say: Callable[[str], None]
 ) -> LossChoice | None:
-    """Choose loss and penalty on all answers but a fraction; None if both are fixed, or if each fit is to choose."""
+    """Choose loss and penalty on all answers but a fraction; None if both are fixed, or each fit must choose them."""
     from closerthan.evaluate.held_out import HeldOutSplit
     from closerthan.fit.embedding import embed
 
@@ -206,7 +206,7 @@ def _loss_choice(
     say("choosing the loss")
     try:
         split = HeldOutSplit.of(job.answers, fraction, settings.seed or 0, by=settings.by, weights=job.people_weights)
-    except ValueError:  # one part would be empty; the second fit says so
+    except ValueError:  # one part would be empty; the second fit reports this
         return None
     options = job.fitting.run_options()
     options["callback"] = lambda *_: True  # the choice is all that is needed
@@ -251,7 +251,7 @@ def _second_fit(
     if not answers.has_several_groups(settings.by):
         return not_measured(f"there are too few {answers.split_unit(settings.by)} to hold some out")
     settings = settings.within(budget)
-    if settings.by == "people" and first.candidates and first.settings is not None:  # for all folds
+    if settings.by == "people" and first.candidates and first.settings is not None:  # as chosen on all answers
         settings = settings.replace(loss=first.settings.loss, penalty=first.settings.penalty)
     options = job.fitting.run_options(progress and "second fit")
     try:

@@ -38,7 +38,7 @@ class CommandGroup(Group):
             try:
                 code = super().main(words, standalone_mode=False, **options)
             except BrokenPipeError:
-                # The reader of the output has closed it; without this, Python reports it again when it exits.
+                # The reader of the output has closed the pipe; without this, Python would complain again at exit.
                 os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
                 code = 1
             except Exception as error:
@@ -77,7 +77,7 @@ class CommandGroup(Group):
 
 
 def _print_anywhere() -> None:
-    """Write characters that the output cannot encode in other ways: ± as +-, others as escape sequences."""
+    """Replace characters that the output cannot encode: ± by +-, others by escape sequences."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors=_SPELLED)

@@ -27,7 +27,7 @@ _fitting_option = functools.partial(typer.Option, rich_help_panel="The fit")
 _reliability_option = functools.partial(typer.Option, rich_help_panel="Reliability of the map")
 _output_option = functools.partial(typer.Option, rich_help_panel="Output")
 _running_option = functools.partial(typer.Option, rich_help_panel="Running")
-SEED = 0  # a command is repeatable unless another seed is passed
+SEED = 0  # the default of all commands, so that they give the same results each time
 
 Group = Callable[..., Any]
 
@@ -90,7 +90,7 @@ def _as_common(parameter: inspect.Parameter) -> inspect.Parameter:
 
 @dataclass(frozen=True)
 class Reading:
-    """How to read a file of answers.
+    """Options for reading a file of answers.
 
     Attributes
     ----------
@@ -231,7 +231,7 @@ class OutputFolder:
 
 @dataclass(frozen=True)
 class Fitting:
-    """How to fit.
+    """Options of a fit.
 
     Attributes
     ----------
@@ -374,7 +374,7 @@ def _fitting_parameters() -> Iterator[inspect.Parameter]:
 
 @dataclass(frozen=True)
 class Judging:
-    """What ``closerthan fit`` measures besides the map."""
+    """The measurements that ``closerthan fit`` makes in addition to the map."""
 
     held_out: Annotated[
         float,
@@ -471,7 +471,7 @@ class Writing:
 
 @dataclass(frozen=True)
 class Running:
-    """How ``closerthan fit`` runs; none of it changes the map."""
+    """Options of ``closerthan fit`` that do not change the map."""
 
     checkpoint: Annotated[
         Path | None,

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 PEOPLE = {
     "people.csv": "the table of people, the most conspicuous first",
     "people.png": "their lapse rates",
-    "people-matrix.csv": "whose map predicts whose answers: held-out errors",
+    "people-matrix.csv": "held-out error of each person's map on the answers of each person",
     "people-matrix.png": "the same as a figure",
     "people-maps.png": "the map of each group of people",
 }
@@ -57,14 +57,14 @@ WHAT = {
     "map.png": "the map as a figure",
     "ellipses.png": "95 % ellipses of the objects' positions",
     "ellipses.csv": "the same in numbers: half axes of the ellipses, and how well each object is determined",
-    "neighbours.png": "which neighbours are certain",
+    "neighbours.png": "the map with lines between probable neighbours",
     "neighbours.csv": "the same in numbers: probabilities",
     "calibration.png": "predicted probabilities against how often they were right",
     "calibration.csv": "the same in numbers",
     "groups.csv": "the group of each object",
     "groups.png": "the tree of the groups",
     **PEOPLE,
-    "people-weights.csv": "how much each person weighs each dimension",
+    "people-weights.csv": "the weight of each dimension for each person",
     "people-weights.png": "the same as a figure, for the first two dimensions",
     **ENOUGH,
     **DIMS,
@@ -106,9 +106,9 @@ def in_formats(name: str) -> list[str]:
     return [f"{path.stem}.{ending}" for ending in FIGURE_FORMATS] if path.suffix == ".png" else [name]
 
 
-def files_in(folder: Path, what: Mapping[str, str]) -> list[tuple[Path, str]]:
+def files_in(folder: Path, descriptions: Mapping[str, str]) -> list[tuple[Path, str]]:
     """Return the files of a result that exist in its folder, with their descriptions."""
-    named = [(folder / one, text) for name, text in what.items() for one in in_formats(name)]
+    named = [(folder / one, text) for name, text in descriptions.items() for one in in_formats(name)]
     return [(path, text) for path, text in named if path.exists()]
 
 
@@ -223,7 +223,7 @@ class Origin:
     command
         The command that repeats the fit.
     summary
-        What the file contained.
+        Summary of the file.
     test
         Answers on which the held-out error is measured.
     labels, thumbnails

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @dataclasses.dataclass(frozen=True)
 class Recipe:
-    """How to repeat a fit and to inspect its answers, as text to paste.
+    """Text to paste that repeats a fit and inspects its answers.
 
     Attributes
     ----------
@@ -81,7 +81,7 @@ def command_about(context: typer.Context, name: str) -> str:
 def _sources(
     context: typer.Context, reading: Reading, validation_file: Path | None, names: Sequence[str] | None
 ) -> "tuple[Source, Source | None]":
-    """Return how Python code reads the answers, and those for early stopping."""
+    """Return the sources from which Python code reads the answers, and those for early stopping."""
     from closerthan.files.meaning.matching import about
     from closerthan.report.repeat import Code, Source
 

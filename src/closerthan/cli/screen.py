@@ -49,7 +49,7 @@ def option(argument: str) -> str:
 
 
 def as_option(argument: str, value: Suggested = None) -> str:
-    """Return a suggested argument as on the command line.
+    """Format a suggested argument as on the command line.
 
     Examples
     --------

@@ -31,7 +31,7 @@ def fit_by_several(
     writing: Writing,
     running: Running,
 ) -> None:
-    """Run this process's part of a fit; rank 0 prints and writes the result, and its report is about its own answers.
+    """Run this process's part of a fit; rank 0 prints and writes the result; its report covers only its own answers.
 
     Parameters
     ----------

@@ -28,17 +28,17 @@ MORE_STARTS = 10
 PER_COORDINATE = 20  # answers per coordinate of a map with one more dimension; with fewer, it would mostly overfit
 WITH_RACE = 3  # factor by which a fit takes longer if the loss is chosen first
 SURE = 0.01  # p value below which a missing dimension is mentioned
-DIMS_FITS = 60  # duration of testing the dimensions, in fits: about 5 folds of 6 maps, twice as long on average
+DIMS_FITS = 60  # time for choose_dims divided by that of this fit: about 30 fits, twice as long on average
 
 IN_PYTHON = {
     "info": "ct.files.read_answers(FILE).summary",
     "dims": "ct.choose_dims(answers)",
 }
-"""Python code that shows more; the command line has commands with these names."""
+"""Python code that shows more details, by the name of the corresponding command."""
 
 
 class Advice(NamedTuple):
-    """A sentence with placeholders for settings to try, by their names, and for code that shows more (``IN_PYTHON``).
+    """A sentence with two kinds of placeholders: settings to try (``tries``), and code that shows more (``IN_PYTHON``).
 
     The code is at the end of the sentence, so that a command can be copied.
     """
@@ -47,7 +47,7 @@ class Advice(NamedTuple):
     tries: Mapping[str, Any] = {}
 
     def in_terms_of(self, setting: Callable[[str, Any], str], shows: Mapping[str, str]) -> str:
-        """Return the sentence with options of Python or of the command line."""
+        """Return the sentence in terms of Python or of the command line: ``setting`` formats a setting to try."""
         return self.text.format_map({**shows, **{name: setting(name, value) for name, value in self.tries.items()}})
 
     def __str__(self) -> str:
@@ -56,7 +56,7 @@ class Advice(NamedTuple):
 
 @checked
 def advice(answers: Comparisons | ArrayLike, result: Result, held_out: HeldOutError | None = None) -> list[str]:
-    """Suggest what to try next, the most important first; the list is empty for a good fit.
+    """Suggest what to try next, most important suggestion first; the list is empty for a good fit.
 
     Parameters
     ----------
@@ -82,7 +82,7 @@ def advice(answers: Comparisons | ArrayLike, result: Result, held_out: HeldOutEr
 def suggestions(
     result: Result, answers: Comparisons, held_out: HeldOutError | None, *, dims_were_tested: bool = False
 ) -> list[Advice]:
-    """Return the suggestions as objects; none about the number of dimensions if a test chose it."""
+    """Return the suggestions as objects; those about the number of dimensions are left out if a test chose it."""
     check_about(result, answers)
     if held_out is not None:
         error, low, high = held_out.error, held_out.low, held_out.high
@@ -94,9 +94,9 @@ def suggestions(
     if low > 0.5:
         items.append(Advice("the map is more often wrong than right: near and far may be reversed; see {info}"))
     elif high >= 0.5 and error <= BETTER_THAN_CHANCE:
-        items.append(Advice("there are too few answers to tell how good the map is: ask for more"))
+        items.append(Advice("there are too few answers to tell how good the map is: collect more"))
     elif high >= 0.5:
-        items.append(Advice("the map is no better than guessing: ask for more answers, or check how the file was "
+        items.append(Advice("the map is no better than guessing: collect more answers, or check how the file was "
                             "interpreted: {info}"))  # fmt: skip
     if result.stopped_by == "diverged":
         items.append(Advice("the objective diverged: try {solver}", {"solver": Settings.solver}))
@@ -108,14 +108,14 @@ def suggestions(
     if result.stopped_by == "time_limit" and unfinished:
         items.append(
             Advice(
-                "the time limit was reached before the fit had settled: try a longer {time_limit}", {"time_limit": None}
+                "the time limit was reached before the fit converged: try a longer {time_limit}", {"time_limit": None}
             )
         )
     if held_out is not None and _overfits(result, answers, held_out):
         each = len(answers) / len(result.embedding)
         items.append(Advice(
-            "new answers have a much larger error than those fitted: try fewer dimensions ({n_dims}), early stopping "
-            f"with {{validation}}, or more answers (there are {each:.0f} comparisons per object)",
+            "the error on new answers is much larger than on fitted ones: try fewer dimensions ({n_dims}), early "
+            f"stopping with {{validation}}, or more answers (there are {each:.0f} comparisons per object)",
             {"n_dims": None, "validation": 0.1},
         ))  # fmt: skip
     elif poor:
@@ -125,9 +125,9 @@ def suggestions(
                 Advice(f"answers contradict each other: every map gets at least {percent(least)} of them wrong")
             )
         if len(result.starts) <= 1:
-            items.append(Advice("a bad start is possible: try {n_starts}", {"n_starts": MORE_STARTS}))
+            items.append(Advice("a better local minimum may exist: try {n_starts}", {"n_starts": MORE_STARTS}))
         items += [] if dims_were_tested else _missing_dimension(result, answers)
-        if result.runner_up is None:  # otherwise all losses were tried
+        if result.runner_up is None:  # a race of all losses leaves a runner-up
             items.append(Advice("another loss may fit better: try {loss}", {"loss": "auto"}))
     return items
 
@@ -140,7 +140,7 @@ def _training_interval(result: Result, answers: Comparisons) -> Interval:
 def _overfits(result: Result, answers: Comparisons, held_out: HeldOutError) -> bool:
     """Return whether the held-out error clearly exceeds the training error."""
     if held_out.low <= result.best_record.train_error + GAP:
-        return False  # whatever the interval of the training error is
+        return False  # even if the training error were known exactly
     return held_out.low > _training_interval(result, answers).high + GAP
 
 
@@ -156,8 +156,8 @@ def _missing_dimension(result: Result, answers: Comparisons) -> list[Advice]:
     seconds = DIMS_FITS * result.history[-1].seconds * (WITH_RACE if result.candidates else 1)
     duration = approximate_duration(seconds)
     return [Advice(
-        f"a dimension may be missing (score test, {p_value(probability)}); cross-validation decides, in about "
-        f"{duration}: {{dims}}"
+        f"a dimension may be missing (score test, {p_value(probability)}); find out by cross-validation, which takes "
+        f"about {duration}: {{dims}}"
     )]  # fmt: skip
 
 
@@ -171,8 +171,8 @@ def _different_starts(result: Result) -> list[Advice]:
     where = "to different maps" if n_others == 1 else "to a different map"
     distance = max(start.distance for start in different)
     text = (
-        f"the answers may not determine the map: {which} {where} (Procrustes distance {distance:.2f}; 0 is the same "
-        "shape, 1 nothing in common). Do not interpret positions; ask for more answers, or try fewer dimensions "
+        f"the answers may not determine the map: {which} {where} (Procrustes distance {distance:.2f}; 0 means the "
+        "same shape, 1 nothing in common). Do not interpret positions; collect more answers, or try fewer dimensions "
         "({n_dims})"
     )
     if len(result.starts) < MORE_STARTS:

@@ -28,7 +28,7 @@ __all__ = [
     "imply_several_comparisons",
 ]
 
-MOST_ROWS = 2_000_000  # comparisons of a large file that whole answers are put together from
+MOST_ROWS = 2_000_000  # maximum number of comparisons from a large file in which whole answers are identified
 
 
 @dataclasses.dataclass(frozen=True, repr=False)
@@ -114,9 +114,9 @@ class AnswerAccuracy:
 
     @classmethod
     def calibrated(cls, choices: Choices, right: Array, units: NDArray[Any], similarities: Array, **about: Any) -> Self:
-        """Return the accuracy with bits per answer, whose slope and lapse rate are fitted to the same answers.
+        """Return the accuracy, and bits per answer from a slope and a lapse rate that are fitted to the same answers.
 
-        ``similarities`` are those of the pairs; the other parameters are those of :meth:`measured`.
+        ``similarities`` has the similarity of each pair; the other parameters are those of :meth:`measured`.
         """
         logs = ChoiceCalibration.fitted(choices, similarities).log_probability(choices, similarities)
         return cls.measured(choices, right, units, logs, **about)
@@ -137,7 +137,7 @@ class AnswerAccuracy:
         """Return everything as rows of a name and a value."""
         rows = [
             ("accuracy", f"{self.interval} of {counted(self.n_answers, self.noun)}"),
-            ("worth", counted(round(self.n_effective), "independent answer")),
+            ("effective number", counted(round(self.n_effective), "independent answer")),
             ("chance level", percent(self.chance)),
         ]
         if not math.isnan(self.bits):
@@ -161,7 +161,7 @@ class AnswerAccuracy:
 
     @property
     def bits_in_words(self) -> str:
-        """The bits per answer, beside those of guessing."""
+        """The bits per answer, compared with those of guessing."""
         return f"{self.bits:.2f} bits per answer (guessing: {self.guessing_bits:.2f})"
 
 
@@ -265,7 +265,7 @@ class HeldOutAnswers:
     choices
         The answers.
     right
-        How often each answer was predicted correctly, a mean over several predictions of the same answer.
+        Fraction of the predictions of each answer that were correct.
     scores
         The log similarity that a map gives to each pair of the choices.
 
@@ -287,15 +287,16 @@ class HeldOutAnswers:
 
     @classmethod
     def of(cls, comparisons: Comparisons, by: str) -> "HeldOutAnswers | None":
-        """Return the whole answers; None if each is a comparison, if they are divided, or if they are on disk."""
+        """Return the answers; None if each is one comparison, or comparisons are held out singly, or are on disk."""
         if by == "comparisons" or not comparisons.cheap_to_enumerate or not imply_several_comparisons(comparisons):
             return None
         return cls(comparisons)
 
     def predict(self, result: Result, rows: NDArray[np.bool_] | None = None, weight: float = 1.0) -> None:
-        """Predict the answers in some rows (None: all) by a fit; ``weight`` is that of this among several predictions.
+        """Predict the answers in ``rows`` (None: all) by a fit.
 
-        The scores are those of the last prediction.
+        If answers are predicted several times, ``weight`` is the weight of this prediction, and the scores are those of
+        the last one.
         """
         x, loss = result.embedding, result.loss
         numbers, part = self._part(rows)
@@ -307,7 +308,7 @@ class HeldOutAnswers:
         )
 
     def predict_by(self, x: Array, similarity: str, rows: NDArray[np.bool_], weight: float | Array = 1.0) -> None:
-        """Predict the answers in some rows by the similarities of positions; ``weight`` may differ between answers."""
+        """Predict the answers in ``rows`` from positions ``x``; ``weight`` may differ between answers."""
         numbers, part = self._part(rows)
         similarities = pair_similarities(part, x, similarity)
         weight = weight if isinstance(weight, float) else weight[numbers]
@@ -328,7 +329,7 @@ class HeldOutAnswers:
     def measured(
         self, by: str, *, rows: NDArray[np.bool_] | None = None, overlap: float = 1.0
     ) -> tuple[AnswerAccuracy, ChoiceCalibration]:
-        """Return the accuracy of the predictions, and a calibration of the scores by the same answers.
+        """Return the accuracy of the predictions, and a calibration of the scores on the same answers.
 
         Parameters
         ----------

@@ -27,7 +27,7 @@ from closerthan.metrics import distances
 __all__ = ["KINDS", "PredictedChoice", "predicted_choices"]
 
 KINDS = ("odd-one-out", "most-central", "nearest", "rank")
-"""Kinds of questions whose answers make several comparisons."""
+"""Kinds of questions whose answers imply several comparisons."""
 
 Probability = Callable[[NDArray[np.int32]], Array]
 
@@ -39,7 +39,7 @@ class PredictedChoice(NamedTuple):
     objects: tuple[int, ...]  # the anchor first, where the question has one
     chosen: tuple[int, ...]  # the choice of the map; for a ranking, the nearest first
     as_written: bool  # True if the answer in the file is the same
-    margin: float  # the smallest difference of two distances in the answer: positive if the map agrees with all of it
+    margin: float  # smallest far minus near distance: positive if the map agrees with the whole answer
     probability: float  # probability that the choice is right; NaN if unknown
 
 

@@ -55,14 +55,14 @@ class Scores:
     held_out, training
         The error of each fit on the part that was held out and on the part that was fitted.
     seconds
-        The time in the solver, for all fits together.
+        Total time that all fits spent in the solver.
     wrong, weight
-        For each unit (a question, a person) the weight of its comparisons that were predicted wrongly when they were
-        held out, and of all its comparisons. With repeated cross-validation, ``wrong`` is the mean over repeats.
+        For each unit (a question or a person), the weight of its comparisons that were predicted wrongly while held
+        out, and the weight of all its comparisons. With repeated cross-validation, ``wrong`` is the mean over repeats.
     answers
         The accuracy of held-out whole answers; None if each answer is a single comparison.
     only_random
-        True if other questions than random ones were asked, and only answers to random ones were scored.
+        True if some questions were not drawn at random, and only answers to random questions were scored.
     """
 
     held_out: Array
@@ -97,7 +97,7 @@ class Scores:
         return Interval(max(self.mean - half, 0.0), min(self.mean + half, 1.0))
 
     def cells(self, gap: "Gain | None") -> tuple[str, ...]:
-        """Return the cells of a table for people: the errors, and the gap to other scores with its p value."""
+        """Return the cells of a printed table: the errors, and the gap to other scores with its p value."""
         compared = ("", "") if gap is None else (percentage_points(gap.mean), p_number(gap.p_value))
         errors = percent(self.mean), percent_range(*self.interval), percent(float(self.training.mean()))
         whole = () if self.answers is None else (percent(self.answers.accuracy),)
@@ -130,7 +130,7 @@ def titles_with_answers(titles: Sequence[str], scores: Scores) -> tuple[str, ...
 
 
 class Gain(NamedTuple):
-    """By how much one kind of map predicts better than another, on the same held-out comparisons."""
+    """The improvement of one kind of map over another, on the same held-out comparisons."""
 
     mean: float  # difference of the held-out errors; positive if the second kind is better
     low: float  # limits of the 95 % interval
@@ -139,7 +139,7 @@ class Gain(NamedTuple):
 
     @classmethod
     def tested(cls, mean: float, error: float, n_units: int) -> "Gain":
-        """Test a mean difference over units with its standard error, by Student's t.
+        """Test whether a mean difference over units is zero, given its standard error, by Student's t.
 
         Examples
         --------
@@ -186,7 +186,7 @@ def gain(before: Scores, after: Scores) -> Gain:
     n_units = len(before.weight)
     if not np.array_equal(before.weight, after.weight) or n_units < 2:
         raise ValueError(
-            f"there are {n_units} and {len(after.weight)} units; both need the same held-out units, at least 2"
+            f"the scores are of {n_units} and {len(after.weight)} units; both must be of the same units, at least 2"
         )
     difference = before.wrong - after.wrong
     error = float(np.sqrt(OVERLAP * ratio_variance(difference, before.weight)))
@@ -203,7 +203,7 @@ def folds(
     """Yield pairs of a training and a held-out part; each comparison is held out once.
 
     Answers are not split, and answers about the same objects stay together: if a question was asked several times, or
-    if an answer makes several comparisons, training data would otherwise contain held-out answers.
+    if an answer implies several comparisons, training data would otherwise contain held-out answers.
 
     Parameters
     ----------
@@ -303,15 +303,15 @@ class Folds:
         Examples
         --------
         >>> Folds("answers").in_words(Scores(np.ones(5), np.ones(5), 0.0, np.ones(80), np.ones(80)))
-        'errors and tests are over 80 questions, each held out whole: 5 folds, 1 repeat'
+        'errors and tests are over 80 questions, each held out as a whole: 5 folds, 1 repeat'
         """
         units = f"{len(scores.weight):,} {'questions' if self.by == 'answers' else self.by}"
         times = f"{counted(self.n_folds, 'fold')}, {counted(self.n_repeats, 'repeat')}"
         if scores.answers is not None:
-            times += "; they count comparisons"
+            times += "; errors are fractions of comparisons"
         if scores.only_random:
-            times += "; answers to other questions than random ones are fitted, but not scored"
-        return f"errors and tests are over {units}, each held out whole: {times}"
+            times += "; only answers to random questions are scored"
+        return f"errors and tests are over {units}, each held out as a whole: {times}"
 
 
 def with_fixed_loss(plan: FitPlan, answers: Comparisons) -> FitPlan:
@@ -323,7 +323,7 @@ def with_fixed_loss(plan: FitPlan, answers: Comparisons) -> FitPlan:
 
 
 def held_out_fits(answers: Comparisons, plan: FitPlan, scheme: Folds) -> Iterator[tuple[NDArray[np.bool_], Result]]:
-    """Fit all but one fold, for each fold; yield which rows were held out and the fit without them.
+    """Hold out each fold in turn; yield a mask of the held-out rows, and the fit to all others.
 
     Ctrl-C raises KeyboardInterrupt. When the time limit, which all fits share, is reached, TimeOverError is raised.
     """
@@ -356,7 +356,7 @@ def scores_of(answers: Comparisons, plan: FitPlan, scheme: Folds, on_fit: Callab
         held_out = is_held_out & is_scored
         mispredicted = ~(margins(answers.take(held_out), result.embedding) > 0)
         wrong[held_out] += mispredicted * weight[held_out] / scheme.n_repeats
-        total = weight[held_out].sum()  # a fold may be without random questions
+        total = weight[held_out].sum()  # a fold may have no random questions
         held_out_errors.append(float(mispredicted @ weight[held_out] / total) if total > 0 else np.nan)
         training_errors.append(result.best_record.train_error)
         seconds += float(result.history[-1].seconds)
@@ -403,8 +403,8 @@ def cross_validate(
     on_fit
         Called without arguments after each fit, for example to advance a progress bar.
     settings, options
-        As in :func:`closerthan.embed`. ``seed`` also determines the folds, so settings that are compared with the same
-        seed are compared on the same parts. ``by`` is the split unit: "answers" measures how well new answers are
+        As in :func:`closerthan.embed`. ``seed`` also determines the folds, so results for different settings but
+        the same seed are comparable fold by fold. ``by`` is the split unit: "answers" measures how well new answers are
         predicted, "people" how well the answers of new people are; "blocks" keeps dependent trials together; "auto"
         means blocks if the answers have them, otherwise answers. All fits share the time limit.
 

@@ -68,7 +68,7 @@ def least_error(comparisons: Comparisons) -> float:
     """
     weights = np.ones(len(comparisons)) if comparisons.weights is None else comparisons.weights
     total_weight = comparisons.total_weight
-    if comparisons.answers is None:  # only questions that were asked repeatedly need to be examined
+    if comparisons.answers is None:  # only repeated questions can have contradictory answers
         group = comparisons.groups("answers")
         repeated = np.flatnonzero((np.bincount(group) > 1)[group])
         if not len(repeated):

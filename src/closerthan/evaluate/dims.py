@@ -39,10 +39,10 @@ __all__ = ["DimsChoice", "choose_dims", "unit_of"]
 MOST = 10  # dimensions; a judgement call: hardly any study has enough answers for more
 REPEATS = 4  # cross-validations; a judgement call: the choice depends less on the folds, at four times the cost
 STARTS = 2  # starts of each fit: a bad local minimum with few dimensions would make more dimensions look better
-AHEAD = 2  # number of further dimensions that each number is compared with
-DRAWN = 3  # the most dimensions that a figure can show
+AHEAD = 2  # a number of dimensions is compared with up to this many more
+MOST_IN_FIGURE = 3  # dimensions
 TITLES = ("dims", "held-out error", "95 % interval", "training", "gain", "p")
-LOSS_DIMS = 3  # dimensions of the fit that decides loss="auto" for all numbers of dimensions
+LOSS_DIMS = 3  # dimensions of the fit in which loss="auto" is chosen, once for all numbers of dimensions
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
@@ -97,12 +97,12 @@ class DimsChoice:
 
     @property
     def chosen(self) -> int:
-        """The number of dimensions by the rule."""
+        """The number of dimensions that the rule chooses."""
         return _chosen(self.scores)
 
     @property
     def gains(self) -> dict[int, Gain]:
-        """For each number of dimensions from 2, by how much it predicts better than one dimension fewer."""
+        """The improvement of each number of dimensions, from 2, over one dimension fewer."""
         return {n_dims: gain(self.scores[n_dims - 1], self.scores[n_dims]) for n_dims in self.scores if n_dims > 1}
 
     @property
@@ -137,13 +137,14 @@ class DimsChoice:
             self.verdict,
             Folds(self.by, self.n_folds, self.n_repeats).in_words(self.scores[1]),
         ]
-        if self.chosen > DRAWN:
-            deficit = percentage_points(self.scores[DRAWN].mean - self.scores[self.chosen].mean)
+        if self.chosen > MOST_IN_FIGURE:
+            deficit = percentage_points(self.scores[MOST_IN_FIGURE].mean - self.scores[self.chosen].mean)
             lines.append(
-                f"{DRAWN} dimensions, which are easier to draw and to read, predict {deficit} percentage points worse"
+                f"{MOST_IN_FIGURE} dimensions, which are easier to draw and to read, have an error that is {deficit} "
+                "percentage points higher"
             )
         if self.loss_is_chosen:
-            lines.append(f"all fits have the loss {self.loss}, chosen once on all answers")
+            lines.append(f"all fits use the loss {self.loss}, chosen once on all answers")
         if not self.stopped_by and self.chosen + AHEAD > self.most:
             problem = f"no more than {counted(self.most, 'dimension')} were tried"
             lines.append(Message(problem, "try {most}", most=2 * self.most))
@@ -196,7 +197,7 @@ def choose_dims(
     """Find the number of dimensions that the answers support.
 
     Numbers of dimensions are compared by repeated cross-validation on the same folds, with paired tests over the units
-    that are held out: whole people if they are identified, otherwise questions. Starting at 1, the number goes up as
+    that are held out: people if they are identified, otherwise questions. Starting at 1, the number goes up as
     long as one or two more dimensions predict held-out answers significantly better. The search ends two dimensions
     above the choice.
 
@@ -219,7 +220,7 @@ def choose_dims(
     Returns
     -------
     DimsChoice
-        After Ctrl-C or a time limit, it contains the dimensions that are complete, if there are any.
+        After Ctrl-C or a time limit, it contains the numbers of dimensions that were completed, if there are any.
 
     Examples
     --------

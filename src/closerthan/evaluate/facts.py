@@ -18,13 +18,13 @@ MOST_SHOWN = 2_000_000  # comparisons of a large file that a report uses
 
 STOPPED_BY = {
     "epochs": "the maximum number of epochs was reached; more might improve the map",
-    "tolerance": "the objective no longer fell",
-    "validation": "the error on held-out answers no longer fell",
+    "tolerance": "the objective no longer decreased",
+    "validation": "the error on held-out answers no longer decreased",
     "time_limit": "the time limit was reached; more time might improve the map",
     "callback": "the callback stopped it",
     "interrupted": "it was interrupted",
     "diverged": "the objective diverged; the best map before that was kept",
-    "solver": "the solver found nothing more to do",
+    "solver": "the solver could not improve the map any further",
 }
 
 
@@ -95,7 +95,7 @@ def _race(result: Result) -> list[Fact]:
     by_people = result.settings is not None and result.settings.by == "people"
     held_out = "answers of held-out people" if by_people else "held-out answers"
     best = {winner.loss: winner.held_out_error}
-    for candidate in others:  # relative to the winner on the same answers; some took part in fewer rounds
+    for candidate in others:  # compared with the winner on the same answers, since some took part in fewer rounds
         behind = candidate.held_out_error if math.isnan(candidate.behind) else winner.held_out_error + candidate.behind
         best[candidate.loss] = min(best.get(candidate.loss, math.inf), behind)
     best[winner.loss] = winner.held_out_error
@@ -164,7 +164,7 @@ def _right_by_chance(comparisons: Comparisons) -> str:
 
 
 def _ceilings(comparisons: Comparisons) -> list[Fact]:
-    """Return the noise ceilings of whole answers that are known well enough."""
+    """Return the noise ceilings of whole answers, except those with too wide an interval."""
     if not comparisons.cheap_to_enumerate or not imply_several_comparisons(comparisons):
         return []
     return [
@@ -187,7 +187,7 @@ def unit_within(comparisons: Comparisons, by: str) -> str:
 
 
 _CHANCE = "a map drawn at random gets half of the comparisons wrong"
-_TRAINING = "on the answers that the map was fitted to, so no measure of how well it predicts new ones"
+_TRAINING = "on the answers that the map was fitted to, so it does not measure how well new answers are predicted"
 _VALIDATION = "on answers held out to choose when to stop, so slightly optimistic"
 _HELD_OUT = "on answers that the fit never saw: the fair measure"
 

@@ -50,16 +50,16 @@ class HeldOutError:
     stopped_by
         Why the fit ended; "" if it is unknown or there were several fits.
     calibration
-        Turns the map's log odds into probabilities, for :attr:`closerthan.Result.calibration`; None if fewer than
+        Converts the map's log odds into probabilities, for :attr:`closerthan.Result.calibration`; None if fewer than
         100 comparisons were held out.
     n_fits
         Number of fits without a part of the answers: 1, or the number of folds of a cross-validation.
     only_random
-        True if other questions than random ones were asked, and only answers to random ones were scored.
+        True if some questions were not drawn at random, and only answers to random questions were scored.
     answers
         The accuracy of held-out whole answers, with bits per answer; None if each answer is a single comparison.
     answer_calibration
-        Turns the map's log similarities into probabilities of whole answers, for
+        Converts the map's log similarities into probabilities of whole answers, for
         :attr:`closerthan.Result.answer_calibration`; None if each answer is a single comparison, or if fewer than 100
         were held out.
     """
@@ -162,7 +162,7 @@ def held_out_error(
 
 @dataclass(frozen=True)
 class HeldOutSplit:
-    """Answers in two parts: one to fit, and one that nothing but the held-out error depends on.
+    """Answers in two parts: one to fit, and one that is used only for the held-out error.
 
     Attributes
     ----------
@@ -189,7 +189,7 @@ class HeldOutSplit:
         split = _parts if random is None else functools.partial(_random_parts, random=random)
         train, held_out = split(answers, fraction, seed, by=by)
         if weights is not None:
-            train, _ = split(answers.weighted(weights), fraction, seed, by=by)  # the same rows, weighted
+            train, _ = split(answers.weighted(weights), fraction, seed, by=by)  # the same rows as before, weighted
         return cls(train, held_out, answers.split_unit(by), random is not None)
 
     def error(self, result: Result) -> HeldOutError:
@@ -225,7 +225,7 @@ def _over_people(comparisons: Comparisons, fitted: Comparisons, plan: FitPlan, f
     if random is not None:
         comparisons, wrong, odds = comparisons.take(random), wrong[random], odds[random]
     group = comparisons.groups("people")
-    n_effective = clustered_number(wrong, group, comparisons.weights) / OVERLAP  # people share training answers
+    n_effective = clustered_number(wrong, group, comparisons.weights) / OVERLAP  # the maps share training answers
     return HeldOutError._measured(
         comparisons,
         wrong,
@@ -264,9 +264,9 @@ def _predicted(held_out: Comparisons, result: Result) -> tuple[NDArray[np.bool_]
 def _random_parts(
     comparisons: Comparisons, fraction: float, seed: int, *, by: str, random: NDArray[np.bool_]
 ) -> tuple[Comparisons, Comparisons]:
-    """Split off ``fraction`` of the comparisons, in groups with a random question; the second part has only these.
+    """Split off ``fraction`` of the comparisons, as whole groups that contain a random question.
 
-    The first part has no answer of a group that was split off, such as other answers about the same objects.
+    The second part has only the random questions of these groups, and the first part has nothing of these groups.
     """
     group = comparisons.groups(by)
     sizes = np.bincount(group)
@@ -276,8 +276,8 @@ def _random_parts(
     number = min(fraction * len(comparisons), MOST_OF_RANDOM * sizes[with_random].sum())
     is_drawn = np.zeros(len(sizes), dtype=bool)
     is_drawn[with_random[draw_groups(sizes[with_random], max(round(number), 1), np.random.default_rng(seed))]] = True
-    drawn = is_drawn[group]
-    return comparisons.take(~drawn), comparisons.take(drawn & random)
+    is_held_out = is_drawn[group]
+    return comparisons.take(~is_held_out), comparisons.take(is_held_out & random)
 
 
 def _parts(comparisons: Comparisons, fraction: float, seed: int, *, by: str) -> tuple[Comparisons, Comparisons]:

@@ -28,7 +28,7 @@ from closerthan.wording import html_table
 
 __all__ = ["LossComparison", "compare_losses"]
 
-REPEATS = 2  # cross-validations; a judgement call: a table to look at needs fewer than a choice
+REPEATS = 2  # cross-validations; a judgement call: a table to read needs fewer than an automatic choice
 STARTS = 2  # starts of each fit, as with loss="auto"
 TITLES = ("loss", "held-out error", "95 % interval", "training", "behind", "p")
 
@@ -78,7 +78,7 @@ class LossComparison:
 
     @property
     def behind(self) -> dict[str, Gain]:
-        """For each other loss, by how much it predicts worse than the best one."""
+        """For each other loss, how much worse it predicts than the best one."""
         return {name: gain(score, self.scores[self.best]) for name, score in self.scores.items() if name != self.best}
 
     @property
@@ -139,7 +139,7 @@ def compare_losses(
     Returns
     -------
     LossComparison
-        After Ctrl-C or a time limit, it contains the losses that are complete, if there are any.
+        After Ctrl-C or a time limit, it contains the losses that were completed, if there are any.
 
     Examples
     --------

@@ -9,7 +9,7 @@ test. With ten or more identified people, halves and sums are over people, other
 
 The test is approximate. Its error rates were measured only on a few simulated sets of answers without people (5 to 12
 of each kind, not part of a benchmark): with the right number of dimensions, p was below 1 % in at most 8 % of the maps,
-or 25 % where answers follow tste and the map was fitted with ste; with a dimension missing, in 0 to 100 %. The test
+or 25 % where answers follow tste and the map was fitted with ste; if a dimension was missing, in 0 to 100 %. The test
 suggests a cross-validation and does not replace it. A large p is no evidence that no dimension is missing.
 """
 

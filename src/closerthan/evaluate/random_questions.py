@@ -1,4 +1,4 @@
-"""Random questions among others, on which the error of a map is that on arbitrary questions.
+"""Random questions among others: the error on these estimates the error on arbitrary questions.
 
 In an adaptive study, most questions were chosen because their answers were hard to predict, and a map is wrong about
 them more often than about others. Where it is known which questions were drawn at random, only these are scored.

@@ -110,7 +110,7 @@ class NoiseCeiling:
 
     @property
     def best_accuracy(self) -> Interval:
-        """The bracket that contains the accuracy of the best possible map, apart from the chance errors of both ends.
+        """Lower and upper bound of the accuracy of the best possible map; both bounds have sampling errors.
 
         Examples
         --------
@@ -121,7 +121,7 @@ class NoiseCeiling:
 
     @property
     def _attained(self) -> Fraction:
-        """The accuracy of a prediction that exists: the majority of the others, or one other answer."""
+        """The accuracy of a prediction without a map: the majority of the others, or one other answer."""
         return self.others_majority or Fraction(self.agreement, self.low, self.high)
 
     def _least_error(self, agreement: float, majority: float | None) -> float:
@@ -231,14 +231,14 @@ class _Votes(NamedTuple):
         """
         choices = choices or Choices.of(comparisons)
         n_objects = choices.n_objects
-        pair = pair_numbers(choices.pairs[:, 0], choices.pairs[:, 1], n_objects)
+        numbers = pair_numbers(choices.pairs[:, 0], choices.pairs[:, 1], n_objects)
         answer_of_pair = choices.answers[choices.choice_of_pair].astype(np.int64)
-        order = np.lexsort((pair, answer_of_pair))
-        shown, owner = pair[order], answer_of_pair[order]
-        once = np.concatenate([[True], (shown[1:] != shown[:-1]) | (owner[1:] != owner[:-1])])
+        order = np.lexsort((numbers, answer_of_pair))
+        pair, owner = numbers[order], answer_of_pair[order]
+        once = np.concatenate([[True], (pair[1:] != pair[:-1]) | (owner[1:] != owner[:-1])])
         kind = 4 * choices.n_choices_of_answers + 2 * choices.is_set + (choices.signs[choices.first_choices] < 0)
-        keys = _sums(owner[once], splitmix64(shown[once].astype(np.uint64))) + splitmix64(kind.astype(np.uint64))
-        chosen = splitmix64(pair[choices.starts[:-1]].astype(np.uint64))
+        keys = _sums(owner[once], splitmix64(pair[once].astype(np.uint64))) + splitmix64(kind.astype(np.uint64))
+        chosen = splitmix64(numbers[choices.starts[:-1]].astype(np.uint64))
         response = _sums(choices.answers, splitmix64(chosen + choices.sizes.astype(np.uint64)))
         people = None if comparisons.people is None else comparisons.people[choices.rows]
         n_options = np.rint(1 / chance_levels(choices)).astype(np.int64)
@@ -263,7 +263,7 @@ def _sums(group: NDArray[Any], hashes: NDArray[np.uint64]) -> NDArray[np.uint64]
 
 
 def noise_ceilings(comparisons: Comparisons) -> list[NoiseCeiling]:
-    """Return the noise ceilings of comparisons, within people and between people, or among answers of unknown people.
+    """Return the noise ceilings of comparisons, within and between people (or of all answers if people are unknown).
 
     Between people, the first answer of each person to a question counts. The list is empty if no question was repeated.
 
@@ -277,7 +277,7 @@ def noise_ceilings(comparisons: Comparisons) -> list[NoiseCeiling]:
 
 
 def answer_ceilings(comparisons: Comparisons, choices: Choices | None = None) -> list[NoiseCeiling]:
-    """Return the noise ceilings of whole answers; ``choices`` are those of the comparisons, if they exist already.
+    """Return the noise ceilings of whole answers; pass ``choices`` if they exist already.
 
     Examples
     --------
@@ -310,7 +310,7 @@ def _cells(votes: _Votes) -> NDArray[np.int32]:
 class PersonRepeats:
     """For each person, the numbers of pairs of answers to the same question, and of those that agree.
 
-    Own pairs are two answers of the person; shared pairs are one of the person and one of somebody else.
+    Own pairs consist of two answers of the person, shared pairs of one answer of the person and one of somebody else.
     """
 
     own_pairs: Array

@@ -20,8 +20,8 @@ __all__ = ["AnswerKFold"]
 class AnswerKFold(BaseCrossValidator):  # type: ignore[misc]
     """Folds for ``GridSearchCV`` and the like that keep answers whole, like those of :func:`closerthan.cross_validate`.
 
-    scikit-learn treats each row of X as a separate answer. If an answer makes several rows, or a question was asked
-    several times, its usual folds leak held-out answers into training, and too many dimensions look good.
+    scikit-learn treats each row of X as a separate answer. If an answer takes several rows, or a question was asked
+    several times, its usual folds leak held-out answers into training and favour too many dimensions.
 
     Parameters
     ----------

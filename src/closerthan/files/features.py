@@ -24,7 +24,7 @@ _NAME_TITLES = ("", "name", "names", "object", "label", "id")
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Features:
-    """A table of numbers with one row per object; gaps are NaN.
+    """A table of numbers with one row per object; missing numbers are NaN.
 
     Attributes
     ----------
@@ -51,9 +51,9 @@ class Features:
 def read_features(path: str | os.PathLike[str]) -> Features:
     """Read a table of numbers with one row per object: features, or a matrix of (dis)similarities.
 
-    .csv, .tsv and .txt have a header line or not; the first column holds names if it is called name, object, label or
-    id, or if its cells are not numbers. Empty cells and NA are gaps. .npy holds one array; a .npz file may hold names
-    beside it. In Parquet files, the first column holds names if it is text.
+    Text files (.csv, .tsv or .txt) may have a header line. Their first column holds names if it is called name,
+    object, label or id, or if its cells are not numbers; empty cells and NA are missing numbers. A .npy file holds one
+    array, and a .npz file may also hold names. In Parquet files, the first column holds names if it is text.
 
     Examples
     --------
@@ -96,7 +96,7 @@ def _read_arrays(path: Path) -> Features:
     usual = [name for name in _ARRAYS if name in candidates]
     if not usual and len(candidates) != 1:
         content = ", ".join(f"{name} {array.shape}" for name, array in arrays.items()) or "nothing"
-        raise ValueError(f"{path} has no single table of numbers, but {content}; call it features")
+        raise ValueError(f"{path} holds {content}; expected one table of numbers, or one that is called features")
     table = np.asarray(arrays[usual[0] if usual else candidates[0]], dtype=np.float64)
     return Features(table, None if names is None else tuple(text_of(name) for name in np.ravel(names).tolist()))
 
@@ -123,7 +123,7 @@ def _read_text(path: Path) -> Features:
     if not body:
         raise ValueError(f"{path} has a header line, but no objects")
     width = len(body[0][1])
-    if header is not None and len(header) == width - 1:  # R leaves the title of the names out
+    if header is not None and len(header) == width - 1:  # R writes no title for the column of names
         header = ["", *header]
     is_named = (header is not None and _is_name(header[0], False)) or not all(_is_cell(cells[0]) for _, cells in body)
     table = np.empty((len(body), width - is_named))
@@ -140,7 +140,7 @@ def _read_text(path: Path) -> Features:
 
 
 def _is_header(cells: list[str]) -> bool:
-    """Return whether a line holds titles: words, or the numbers 0, 1, ... that pandas writes after a title of names."""
+    """Return whether a line holds titles: words, or the numbers 0, 1, ... that pandas writes as titles."""
     if _is_name(cells[0], False) and cells[1:] == [str(number) for number in range(len(cells) - 1)]:
         return True
     return not all(_is_cell(cell) for cell in cells[1:]) or not (len(cells) > 1 or _is_cell(cells[0]))

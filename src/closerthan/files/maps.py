@@ -24,7 +24,7 @@ from closerthan.saving import whole_file, whole_folder
 
 _NAME = "name"
 _VICE_FILES = ("pruned_params.npz", "parameters.npz")
-_VICE_MEANS = ("pruned_loc", "loc")  # their arrays with the means of the weights
+_VICE_MEANS = ("pruned_loc", "loc")  # arrays in these files that hold the means of the weights
 _LONGEST_HEADER = 1 << 20  # maximum number of characters
 _SUFFIXES = (".csv", ".parquet", ".npz")
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")  # first characters of a formula in a spreadsheet
@@ -97,9 +97,9 @@ def read_map(path: str | os.PathLike[str]) -> tuple[NDArray[np.float64], tuple[s
 
     Tables are .csv and .parquet files, .txt files (columns separated by spaces, tabs or commas) and .npy arrays. The
     first column of a table holds names if it is called name, object, label or id, or if its cells are not numbers.
-    Text without a header line, such as many published embeddings, has coordinates only. A folder or .npz file of VICE
-    is read, too: the means (``pruned_loc`` or ``loc``) of the dimensions that were not pruned or, without them, of all.
-    Tables of VICE and SPoSE have been saved in both orientations; there are more objects than dimensions.
+    Text files without a header line, such as many published embeddings, hold only coordinates. From a folder or .npz
+    file of VICE, the mean weights (``pruned_loc`` or ``loc``) are read, preferably those of the dimensions that were
+    not pruned. VICE and SPoSE save tables in both orientations; the longer axis is taken to be that of the objects.
 
     Examples
     --------
@@ -126,7 +126,7 @@ def read_map(path: str | os.PathLike[str]) -> tuple[NDArray[np.float64], tuple[s
 
 
 def _vice_file(folder: Path) -> Path:
-    """Return the file with the dimensions in a folder of VICE; those that were pruned, if it exists."""
+    """Return the file with the dimensions in a folder of VICE: after pruning, if this file exists."""
     for name in _VICE_FILES:
         if (folder / name).is_file():
             return folder / name
@@ -144,8 +144,8 @@ def write_vice_folder(dimensions: ArrayLike, folder: str | os.PathLike[str], spr
     folder
         Folder to write; an existing one must be empty.
     spread
-        Standard deviation of each weight. By default zeros: then the scripts of VICE, which draw weights at random,
-        always draw the weights themselves.
+        Standard deviation of each weight. By default zero: the scripts of VICE sample from these distributions, and
+        so always obtain the weights themselves.
 
     Examples
     --------

@@ -115,7 +115,9 @@ class Checkpoint:
         try:
             self._write()
         except OSError as error:  # the fit itself must not be lost
-            warnings.warn(f"the checkpoint {self._path} could not be written ({error}); the fit goes on", stacklevel=2)
+            warnings.warn(
+                f"the checkpoint {self._path} could not be written ({error}); the fit continues", stacklevel=2
+            )
         ended = time.monotonic()
         self._next = ended + max(self._seconds, (ended - began) * (1 - WRITING_FRACTION) / WRITING_FRACTION)
 
@@ -177,7 +179,8 @@ class Checkpoint:
         epoch, best_epoch = start["epoch"], start["best_epoch"]
         if epoch != len(rows) - 1 or type(best_epoch) is not int or not 0 <= best_epoch <= epoch:
             _damaged(
-                self._path, f"its history has {len(rows) - 1} epochs, but it claims {epoch}, the best {best_epoch}"
+                self._path,
+                f"its history has {len(rows) - 1} epochs, but the last is said to be {epoch} and the best {best_epoch}",
             )
         for name, kind in kinds.items():
             if not _is_valid(arrays[name], kind, self._fit.shape):
@@ -251,9 +254,9 @@ def _in_words(value: Any) -> str:
 
 
 def fingerprint(*parts: Comparisons | np.ndarray[Any, Any] | None, processes: Processes = SingleProcess()) -> str:  # noqa: B008
-    """Return a short hash of data; with several processes, of the comparisons of all of them.
+    """Return a short hash of data.
 
-    With several processes, it does not depend on how comparisons are distributed among them.
+    With several processes, it covers the comparisons of all processes, however they are distributed among them.
 
     Examples
     --------

@@ -66,15 +66,16 @@ def embed(
         pairs shown. It acts as a Gaussian prior on the positions of the objects (a ridge penalty): it shrinks a map
         whose answers are few or contradict each other, so that the fit can run to its end without overfitting. "auto"
         chooses it on held-out answers, together with the loss if that is "auto". None, the default, also chooses it,
-        except for a given loss with another solver than polyak or hogwild, or with so many answers that it hardly
-        matters (at least 65,536 comparisons, and 20 per coordinate): then it is 0.
+        except that it is 0 for a given loss if the solver is neither polyak nor hogwild, or if it would hardly matter
+        because there are many answers (at least 65,536 comparisons, and 20 per coordinate).
     likelihood
-        What is fitted. "comparisons": the comparisons that follow from the answers, as if they were independent.
-        "answers": whole answers, each a choice among the pairs of objects that were shown, by Luce's choice rule; the
-        loss must have a similarity (ste, tste, ckl), others are summed over comparisons. A ranking, or a set of several
-        objects, counts as one choice for each of its members. This needs answers in memory, one process on the CPU, and
-        another solver than hogwild and gram. "auto" means "comparisons", which predict as well and are faster to fit.
-        For answers that are single comparisons, such as triplets, there is no difference.
+        The likelihood to maximise. "comparisons": that of the comparisons that follow from the answers, as if they were
+        independent. "answers": that of whole answers, each a choice among the pairs of objects that were shown, by
+        Luce's choice rule. This needs a loss with a similarity (ste, tste, ckl; other losses are summed over
+        comparisons), answers in memory, one process on the CPU, and a solver other than hogwild and gram. A ranking, or
+        a set of several objects, counts as one choice for each of its members. "auto" means "comparisons", which
+        predict as well and are faster to fit. For answers that are single comparisons, such as triplets, there is no
+        difference.
     solver
         A name from ``SOLVERS`` or a solver object such as ``SVRG(batch_size=20)``. "hogwild" uses all threads for one
         large fit, but the same seed does not give the same bits: see :class:`closerthan.solvers.Hogwild`.
@@ -118,7 +119,7 @@ def embed(
     checkpoint
         A file for the state of the fit, which is rewritten every few seconds; it needs a seed. A fit that was killed
         resumes from it and ends with the same map, bit for bit (not with hogwild, whose steps are never repeated
-        exactly). lbfgs, whose state is inside SciPy, starts again.
+        exactly). lbfgs reports no state, so it starts again and ends with the same map.
     resume
         Whether to resume from the checkpoint, if it exists.
 

@@ -48,14 +48,14 @@ class Inputs:
 
 @dataclass(frozen=True)
 class Run:
-    """How a fit is run; only a callback that stops the fit can change the map."""
+    """Options that do not change the map, unless a callback stops the fit."""
 
     device: Device = field(default_factory=CPU)
     callback: Callback | None = None
     progress: bool | str = False  # text is the name of the fit
     checkpoint: str | Path | None = None
     resume: bool = False
-    choice: Mapping[str, Any] | None = None  # of the loss, for the checkpoint
+    choice: Mapping[str, Any] | None = None  # the choice of the loss, which the checkpoint stores
     ctrl_c: CtrlC = field(default_factory=CtrlC)
     deadline: float = math.inf  # on the clock of time.perf_counter()
 
@@ -171,7 +171,7 @@ def _interruptible(monitors: Sequence[Monitor], cancelled: CancelFlag) -> Iterat
 
 
 def identity(settings: Settings, run: Run, *data: Comparisons | Array | None) -> dict[str, Any]:
-    """Return what determines a fit bit for bit, as data for JSON."""
+    """Return the data that determine a fit bit for bit, for JSON."""
     return {
         **settings.decisive_data(),
         "data": fingerprint(*data, processes=run.device.processes),

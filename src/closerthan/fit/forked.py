@@ -30,7 +30,7 @@ from closerthan.operating_system import can_fork
 
 __all__ = ["processes_for", "run_forked"]
 
-FEWEST_PROCESSES = 4  # fewer are about as fast as threads
+FEWEST_PROCESSES = 4  # fewer processes are not faster than threads
 WORTH_FORKING = 20_000  # comparisons per process: fitting them takes about as long as forking (15 ms)
 
 
@@ -53,7 +53,7 @@ def run_forked(
     cancelled: CancelFlag,
     completed: Callable[[Any], None] = lambda _: None,
 ) -> tuple[list[Any], bool]:
-    """Run jobs in forked processes; return their results, None if not completed, and whether they were interrupted.
+    """Run jobs in forked processes; return their results (None if not completed) and whether they were interrupted.
 
     Results are pickled. ``completed`` is called with each of them, in this process. Ctrl-C and ``cancelled`` end all
     processes at once. An exception in a job is raised here, and so is an error if a process dies.
@@ -66,7 +66,8 @@ def run_forked(
     results: list[Any] = [None] * len(jobs)
     waiting, n_left = iter(range(len(jobs))), len(jobs)
     children: list[_Child] = []
-    # Ctrl-C only sets a flag, so that no process is forgotten. It is answered at once, so a second one need not raise.
+    # Ctrl-C only sets a flag, so that no process is forgotten. The loop notices it at once, so a second Ctrl-C need not
+    # raise.
     with CtrlC(CancelFlag(cancelled), insistent=False) as ctrl_c:
         try:
             with one_blas_thread(), selectors.DefaultSelector() as selector:
@@ -130,7 +131,7 @@ class _Child:
 
     def _how(self) -> str:
         with contextlib.suppress(ChildProcessError):
-            ended = os.waitid(os.P_PID, self.pid, os.WEXITED | os.WNOWAIT)  # leaves it to reap()
+            ended = os.waitid(os.P_PID, self.pid, os.WEXITED | os.WNOWAIT)  # WNOWAIT leaves the process to reap()
             if ended is not None and ended.si_code == os.CLD_KILLED:
                 return f"by signal {ended.si_status}"
         return "unexpectedly"
@@ -167,7 +168,7 @@ def _pickled_error(number: int, error: BaseException) -> bytes:
     error.add_note(traceback.format_exc())
     try:
         reply = pickle.dumps((number, None, error))
-        pickle.loads(reply)  # some exceptions can only be pickled
+        pickle.loads(reply)  # some exceptions can be pickled, but not unpickled
     except Exception:
         reply = pickle.dumps((number, None, RuntimeError(f"{type(error).__name__}: {error}")))
     return reply

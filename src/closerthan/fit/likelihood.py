@@ -39,15 +39,15 @@ def objective_of(
 
 
 def _penalized(settings: Settings, answers: Comparisons, processes: Processes) -> Loss:
-    """Return the loss with the penalty of the settings, for a mean over comparisons."""
+    """Return the loss of the settings, including its penalty, for a mean over comparisons."""
     n_here = len(answers) if answers.weights is None else np.count_nonzero(answers.weights)
     return _with_penalty(settings, answers.n_objects, sum(processes.all_gather(int(n_here))))
 
 
 def _with_penalty(settings: Settings, n_objects: int, n_terms: int) -> Loss:
-    """Return the loss with a penalty for a mean over this number of terms.
+    """Return the loss of the settings, including its penalty, for a mean over ``n_terms`` terms.
 
-    A Gaussian prior on the position of each object, of fixed strength, is worth less the more terms there are per
+    A Gaussian prior of fixed strength on the position of each object matters less the more terms there are per
     object. Terms without weight do not count, here as in the race that chose the penalty.
     """
     assert isinstance(settings.loss, Loss)
@@ -57,7 +57,7 @@ def _with_penalty(settings: Settings, n_objects: int, n_terms: int) -> Loss:
 
 
 def _choices_to_fit(settings: Settings, answers: Comparisons, device: Device) -> Choices | None:
-    """Return the whole answers if their likelihood is to be fitted; None if comparisons are."""
+    """Return the whole answers to fit, or None to fit comparisons."""
     assert isinstance(settings.loss, Loss)
     imply_several = answers.answers is not None and answers.n_answers < len(answers)
     if settings.likelihood != "answers" or not settings.loss.is_choice_rule or not imply_several:

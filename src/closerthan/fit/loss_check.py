@@ -19,7 +19,7 @@ __all__ = ["check_loss", "warn_of_slopes"]
 # Squared distances; none is a round number, at which a loss may have a corner.
 _DISTANCES = (0.0137, 0.217, 0.873, 1.31, 3.73, 11.9)
 _EXTREMES = (0.0, 1e-8, 1e4, 1e8)
-_STEP = 1e-5  # of a finite difference, relative to the distance
+_STEP = 1e-5  # step of a finite difference, relative to the distance
 _CLOSE = 1e-3  # relative tolerance; wrong slopes differ by more
 
 _checked_classes: "weakref.WeakSet[type[Loss]]" = weakref.WeakSet()
@@ -73,7 +73,7 @@ def warn_of_slopes(loss: Loss) -> None:
         return
     if problem is not None:
         warnings.warn(
-            f"loss {kind.__name__}: {problem}; a fit follows the slopes, so the map may be bad; correct them "
+            f"loss {kind.__name__}: {problem}; a fit follows the slopes, so the map may be poor; correct them "
             "until closerthan.check_loss raises no error",
             stacklevel=3,
         )
@@ -133,6 +133,6 @@ def _compiled(loss: Loss) -> Iterator[str]:
     slopes = np.array([loss.slopes(near, far) for near, far in squared.tolist()])
     gradient = point.gradient.reshape(places.shape)[:, 1:] * len(squared)
     if not math.isclose(point.value, value, rel_tol=1e-6, abs_tol=1e-9):
-        yield f"compiled, its mean value is {point.value:.6g}, but in Python it is {value:.6g}"
+        yield f"its mean value is {point.value:.6g} when compiled, but {value:.6g} in Python"
     if not np.allclose(gradient, 2 * slopes * places[:, 1:], rtol=1e-6, atol=1e-9):
-        yield "compiled, its slopes differ from those in Python"
+        yield "its slopes when compiled differ from those in Python"

@@ -4,7 +4,7 @@ No loss and no penalty is best for all data, so the answers decide. The candidat
 degrees of freedom, which lead to ste in the limit, by several strengths of the penalty. Along both of its directions
 the held-out error falls and rises again, so most of the grid need not be fitted. In the first round, a pattern search
 (Hooke and Jeeves 1961) moves from one candidate to the best of its neighbours until none of these is better. The best
-candidates are compared again on another part of the answers, so that chance in one of them does not decide (successive
+candidates are compared again on another part of the answers, so that chance in one part does not decide (successive
 halving; Jamieson and Talwalkar 2016).
 
 In each round, all candidates start from the same map, fitted to the same part of the answers. A few iterations then
@@ -49,7 +49,7 @@ from closerthan.settings import Settings
 from closerthan.solvers import LBFGS, Polyak, Solver
 from closerthan.solvers.polyak import MOST_FINISHED
 
-# In the order of how strongly answers that contradict the map pull at it; ste is t-STE with infinitely many degrees of
+# Ordered by how strongly answers that contradict the map pull at it; ste is t-STE with infinitely many degrees of
 # freedom.
 LOSS_GRID = ("ckl", "tste-1", "tste-2", "tste-4", "tste-8", "ste", "gnmds", "soe")
 FEW_ANSWERS = (
@@ -61,19 +61,19 @@ COMMON = ("tste-2", 0.1)  # the candidate whose map all others start from
 KEPT = 5  # candidates that remain after each round
 CLEARLY = 1.0  # standard errors by which a candidate must be behind to drop out; all are judged by the same answers
 ROUNDS = 2
-EPOCHS = 2  # of the fit that all candidates start from, and of each short fit of the winner
-LEAST_ITERATIONS = 8  # of L-BFGS for each candidate, from the common map
-MOST_ITERATIONS = 40  # the same if answers are few; a weak penalty needs them to let the common map grow
+EPOCHS = 2  # epochs of the fit that all candidates start from, and of each short fit of the winner
+LEAST_ITERATIONS = 8  # iterations of L-BFGS for each candidate, from the common map
+MOST_ITERATIONS = 40  # the same with few answers; a weak penalty needs them to let the common map grow
 CONVERGED = 1e-3  # tolerance of these iterations, of which strong penalties need few
 ITERATED = 80_000  # comparisons that such a candidate visits; more iterations would take too long
-CANDIDATE_EPOCHS = 2  # of Polyak steps instead, of one pass each, from MOST_DESCENDED comparisons on
+CANDIDATE_EPOCHS = 2  # epochs of Polyak steps that replace L-BFGS from MOST_DESCENDED comparisons on; one pass each
 MOST_DESCENDED = 20_000
 FITTED = 12_000  # comparisons to fit in each round; more would not change the choice
-ENOUGH = 20  # comparisons per coordinate to fit, if that is more
+ENOUGH = 20  # comparisons per coordinate to fit, if that is more than FITTED
 HELD_OUT = 0.25  # fraction of the answers in each round; with 0.1, chance matters more
 MOST_HELD_OUT = 20_000  # comparisons; more would not improve the choice
 WITHOUT_RACE = "ste"  # the loss if nothing can be held out
-STARTS = 4  # of the winner, unless the user specifies a number
+STARTS = 4  # starts of the winner, unless the user specifies a number
 MOST_STARTS = 16  # the same if answers are so few that a start takes a millisecond; their maps differ more
 CHEAP = 2**15  # comparisons that all starts of such a fit visit in a pass; at least STARTS are made
 STARTS_OF_LARGE_FITS = 2  # from MOST_FINISHED comparisons on, where starts differ less and cost more
@@ -130,11 +130,11 @@ class Grid:
     @property
     def first(self) -> list[Cell]:
         """The candidates that are compared first; the search begins at the best of them."""
-        known = [self.nearest(cell) for cell in FIRST if cell[0] in self.losses]
-        return known or [self.nearest(COMMON)]
+        candidates = [self.nearest(cell) for cell in FIRST if cell[0] in self.losses]
+        return candidates or [self.nearest(COMMON)]
 
     def nearest(self, cell: Cell) -> Cell:
-        """Return a candidate, or one with the first loss or penalty if the grid does not have its own."""
+        """Return a candidate, with the first loss or penalty of the grid in place of one that the grid lacks."""
         loss, penalty = cell
         return (
             loss if loss in self.losses else self.losses[0],
@@ -157,7 +157,7 @@ class Choice:
     seed: int
     n_starts: int = 1
     best_start: int = 0
-    ends: tuple[Start, ...] = ()  # of the short fits
+    ends: tuple[Start, ...] = ()  # outcomes of the short fits
 
     @classmethod
     def from_data(cls, data: Mapping[str, Any]) -> Self:
@@ -173,8 +173,8 @@ class Choice:
     def final_settings(self, settings: Settings) -> Settings:
         """Return the settings of the final fit, from those of the race.
 
-        It starts from the beginning, so that the settings of the result reproduce the map. A loss that did not have to
-        be chosen is left as it is, since a user-defined one has no name.
+        The final fit starts from the beginning, so that the settings of the result reproduce the map. A loss that did
+        not have to be chosen is left as it is, since a user-defined one has no name.
         """
         winner = self.candidates[0]
         loss = winner.loss if settings.is_auto else settings.loss
@@ -201,9 +201,10 @@ def choose_and_fit(inputs: Inputs, settings: Settings, run: Run) -> Result:
         except _OneGroupError:
             unit = inputs.answers.split_unit(settings.by)
             if unit in ("people", "blocks"):
+                consequence = f'the loss is "{WITHOUT_RACE}"' if settings.is_auto else "the penalty is 0"
                 problem = (
                     f"all answers are from one {'person' if unit == 'people' else 'block'}, so none can be held out: "
-                    f'the loss is "{WITHOUT_RACE}", without a race'
+                    f"{consequence}, and no others are compared"
                 )
                 warnings.warn(Message(problem, "pass {by} to hold out answers", by="answers"), stacklevel=3)
             loss = WITHOUT_RACE if settings.is_auto else settings.loss
@@ -225,7 +226,7 @@ def choose_and_fit(inputs: Inputs, settings: Settings, run: Run) -> Result:
 
 
 def _are_plenty(answers: Comparisons, settings: Settings, run: Run) -> bool:
-    """Return true if the answers are so many that a penalty hardly changes the map, and choosing it takes long."""
+    """Return True for large data, where a penalty hardly changes the map and choosing it would take long."""
     n_terms = sum(run.device.processes.all_gather(len(answers)))
     return n_terms >= max(MOST_FINISHED, FEW_ANSWERS * answers.n_objects * settings.n_dims)
 
@@ -252,7 +253,7 @@ def _choice_in_checkpoint(run: Run, this_fit: Mapping[str, Any], settings: Setti
         return None
     try:
         was, choice = dict(saved["asked"]), Choice.from_data(saved)
-        choice.final_settings(settings)  # its loss and its penalty are valid
+        choice.final_settings(settings)  # raises an error if its loss or its penalty is invalid
         if choice.n_starts > (settings.n_starts or MOST_STARTS):
             raise ValueError("there are more starts than requested")
     except (KeyError, TypeError, ValueError, IndexError, AttributeError):
@@ -361,7 +362,7 @@ def usual_starts(n_comparisons: int) -> int:
 
 @dataclasses.dataclass(frozen=True)
 class RaceSetup:
-    """How a race is run: how to fit, the candidates, the number of threads, and the deadline.
+    """The setup of a race: functions that fit, the candidates, the number of threads, and the deadline.
 
     ``from_scratch``, ``refine`` and ``refine_many`` (comparisons) fit a candidate. They are called as ``fit(train,
     cell, cancelled, seconds, start, seed=)``; the first two also get the number of epochs as ``length=``.
@@ -377,7 +378,7 @@ class RaceSetup:
 
 
 class Race:
-    """A race: the rounds so far, and what is known about each candidate."""
+    """A race: the rounds so far, and the errors of each candidate."""
 
     def __init__(self, setup: RaceSetup, n_dims: int, start: Array | None = None) -> None:
         self._setup = setup
@@ -452,7 +453,7 @@ class _RoundInProgress:
         return float(np.average(self.judged[cell].wrong, weights=self._held_out.weights))
 
     def _seconds(self, n_waves: int) -> float:
-        """Return the time for each of several fits in succession."""
+        """Divide the remaining time by the number of fits in succession."""
         return (self._setup.until - time.perf_counter()) / max(n_waves, 1)
 
     def _together(self, jobs: Sequence[Callable[[], Result]], cancelled: CancelFlag) -> list[Result]:
@@ -465,7 +466,7 @@ class _RoundInProgress:
 
 
 class Round(NamedTuple):
-    """Held-out weights of a round of the race, summed over groups (questions or people) that are independent."""
+    """Weights of the held-out comparisons of a round, summed over independent groups (questions or people)."""
 
     wrong: Mapping[Cell, NDArray[Any]]  # for each candidate that was fitted in this round
     total: NDArray[Any]
@@ -554,7 +555,7 @@ def _parts(
     by = answers.split_unit(by)
     enough = max(fitted, ENOUGH * answers.n_objects * n_dims)
     n_rounds = ROUNDS
-    if len(answers) >= ONE_ROUND:  # with as many comparisons to evaluate on as in several
+    if len(answers) >= ONE_ROUND:  # it evaluates on as many comparisons as several rounds would
         n_rounds, most_held_out = 1, ROUNDS * most_held_out
     answers = answers.in_memory(min(n_rounds * (most_held_out + enough), MOST_DRAWN), rng)
     if answers.weights is not None and not answers.weights.all():  # rows without weight

@@ -39,7 +39,7 @@ class FitState(NamedTuple):
 
 @dataclass
 class Monitor:
-    """Called by a solver after each epoch; returns True to stop it. The clock is paused meanwhile.
+    """Receives the report of a solver after each epoch, and returns True to stop it; the clock is paused meanwhile.
 
     A solver passes a :class:`~closerthan.objective.protocol.Point` if it has evaluated one anyway, and otherwise only
     the map, which is then evaluated here while the clock is paused. It may also pass its ``state``, or a function that
@@ -104,7 +104,7 @@ class Monitor:
         )
         self.history.append(record)
         if self._is_timed:
-            # Before its first report, a solver evaluates the start and prepares its walk; ending an epoch is as slow.
+            # Before its first report, a solver evaluates the start and prepares its walk; ending an epoch takes as long
             evaluated = self.objective.evaluation_seconds if isinstance(now, Point) else 0.0
             first = record.epoch == 0 and not math.isnan(self._began)
             self._to_report = MARGIN * (time.perf_counter() - (self._began if first else reported - evaluated))

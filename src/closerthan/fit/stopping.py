@@ -49,7 +49,7 @@ def enough_epochs(history: History, limits: Limits) -> bool:
 
 
 def converged(history: History, limits: Limits, collapsed_objective: float = math.nan) -> bool:
-    """Return True if the best objective of the last epochs differs from the best before by less than the tolerance.
+    """Return True if the best objective of the last epochs differs from the earlier best by less than the tolerance.
 
     If the last epochs are all well above the best one, the fit has not converged: it is recovering, or diverging.
 
@@ -96,8 +96,8 @@ def no_longer_better(history: History, limits: Limits) -> bool:
 def diverged(history: History, limits: Limits, collapsed_objective: float = math.nan) -> bool:
     """Return True if the objective is not finite, or far above those of the start and of a collapsed map.
 
-    It must be above for ``window`` epochs, by more than the best map is below, and by at least the absolute value of
-    the larger of the two, since objectives may be negative.
+    In each of the last ``window`` epochs, it must exceed the larger of these two objectives by more than the best map
+    has fallen below it, and by more than its absolute value, since objectives may be negative.
 
     Examples
     --------

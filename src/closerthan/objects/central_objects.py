@@ -29,7 +29,7 @@ __all__ = ["MEASURES", "Centrality", "centrality"]
 
 MEASURES = ("lens depth", "nearness")
 MOST_ROWS = 20  # objects in the table of a notebook
-OUTLYING = -0.85  # largest nearness of outliers; the lowest of 50 normal points exceeds it in seven of eight samples
+OUTLYING = -0.85  # largest nearness of outliers; in 7 of 8 samples of 50 normal points, all points exceed it
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -245,7 +245,7 @@ def _nearness(answers: Comparisons) -> Centrality:
 
 
 def _appearances(answers: Comparisons) -> Iterator[tuple[NDArray[np.int32], Any, int]]:
-    """Yield objects, the selection of rows from which they come, and 1 if they are the nearer ones, -1 if the farther.
+    """Yield objects, the selection of their rows, and 1 if they are the nearer ones or -1 if they are the farther.
 
     An object of both pairs, such as a triplet's anchor, is neither nearer nor farther.
     """

@@ -164,7 +164,7 @@ class Clustering:
 
     @property
     def doubtful(self) -> NDArray[np.intp]:
-        """Objects that are with their group on less than half of the maps."""
+        """Objects that are with their group on fewer than half of the maps."""
         sure = self.sureness
         objects: NDArray[np.intp] = np.flatnonzero(np.zeros(0) if sure is None else sure < DOUBT)
         return objects
@@ -229,7 +229,7 @@ def cluster(
     result
         A fit to the same answers, on whose map the number of groups is found.
     maps
-        Other maps of the same objects, such as replicates, on which it is counted how often two objects share a group.
+        Other maps of the same objects, such as replicates, to count on how many of them two objects share a group.
         Only for a fit.
     most
         The largest number of groups to try, 8 by default.

@@ -93,7 +93,7 @@ class Mixture:
             chance = expit(far - near)
             joint = np.exp((to_answers @ np.log(np.maximum(chance, LEAST)).T).T) * shares[:-1, None]
             total = np.maximum(joint.sum(axis=0) + shares[-1] * guess_probability, LEAST)
-            responsibilities = weights * joint / total  # times the weights of the answers
+            responsibilities = weights * joint / total  # multiplied by the weights of the answers
             slopes = 2 * responsibilities[:, self.answer] * (1 - chance)
             pull = apart * np.stack([slopes, -slopes], axis=1)[:, None]
             view_shares = responsibilities.sum(axis=1)

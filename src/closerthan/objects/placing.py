@@ -32,8 +32,8 @@ from closerthan.wording import counted, html_table, percent_if_known
 
 __all__ = ["Placement", "place"]
 
-MOST_CANDIDATES = 300  # positions of known objects that are tried as initial positions
-MOST_STEPS = 100  # of one minimisation, which usually takes about ten
+MOST_CANDIDATES = 300  # positions of objects of the map that are tried as initial positions
+MOST_STEPS = 100  # steps of one minimisation, which usually takes about ten
 STEP = 0.2  # step of the finite differences for the curvature, relative to the size of the map
 MOST_ROWS = 20  # objects in the table of a notebook
 STARTS = 3  # best candidates from which the minimisation starts
@@ -117,7 +117,7 @@ def place(
     answers
         Triplets or quadruplets about the new objects. There may be several new objects, and they may be compared with
         each other. An object is new if the map does not have its name, or if its number is beyond the last one of the
-        map. Answers about known objects alone are ignored. None: objects are placed by their features alone.
+        map. Answers that mention only objects of the map are ignored. None: objects are placed by their features alone.
     result
         A fit, or a map: an array, for which ``loss`` must be passed.
     loss
@@ -147,23 +147,25 @@ def place(
     """
     if result is None or isinstance(answers, Result):
         raise ValueError("result must be a fit or a map; pass the answers first, as in place(answers, result)")
-    known, names, own_loss = _map_of(result)
-    table, new_names = _features_of(features, len(known), names)
-    new = _new_answers(answers, len(known), names, new_names, table)
+    map_places, names, own_loss = _map_of(result)
+    table, new_names = _features_of(features, len(map_places), names)
+    new = _new_answers(answers, len(map_places), names, new_names, table)
     if table is None:
-        prior = Prior.of_map(known, new.n_new)
+        prior = Prior.of_map(map_places, new.n_new)
     else:
-        prior = Prior.of_features(known, table[: len(known)], table[len(known) :], regression or FeatureRegression())
+        prior = Prior.of_features(
+            map_places, table[: len(map_places)], table[len(map_places) :], regression or FeatureRegression()
+        )
     if not len(new.comparisons):
         covariances = np.tile(prior.covariance, (new.n_new, 1, 1))
         nothing = np.zeros(new.n_new, dtype=np.int64)
-        return Placement(prior.means, covariances, new.names, nothing, np.full(new.n_new, np.nan), known, names)
+        return Placement(prior.means, covariances, new.names, nothing, np.full(new.n_new, np.nan), map_places, names)
     mentions = new.mentions
     unmentioned = np.flatnonzero(~mentions.any(axis=0))
     if len(unmentioned) and table is None:
-        label = str(len(known) + unmentioned[0]) if new.names is None else repr(new.names[unmentioned[0]])
+        label = str(len(map_places) + unmentioned[0]) if new.names is None else repr(new.names[unmentioned[0]])
         raise ValueError(f"the new object {label} occurs in no answer; leave it out, or pass its features")
-    chosen = _loss_of(loss, own_loss).in_dims(known.shape[1])
+    chosen = _loss_of(loss, own_loss).in_dims(map_places.shape[1])
     rng = np.random.default_rng(seed)
     places, covariances = prior.means.copy(), np.empty((new.n_new, *prior.covariance.shape))
     with one_blas_thread():
@@ -172,26 +174,26 @@ def place(
             if not len(rows):
                 covariances[group] = prior.covariance
                 continue
-            task = _Task(new.comparisons.take(rows), known, group, chosen, prior)
+            task = _Task(new.comparisons.take(rows), map_places, group, chosen, prior)
             places[group] = task.solved(rng)
             covariances[group] = task.covariances(places[group])
-    errors = object_errors(new.comparisons, np.concatenate([known, places]))[len(known) :]
-    return Placement(places, covariances, new.names, mentions.sum(axis=0), errors, known, names)
+    errors = object_errors(new.comparisons, np.concatenate([map_places, places]))[len(map_places) :]
+    return Placement(places, covariances, new.names, mentions.sum(axis=0), errors, map_places, names)
 
 
 class _Task:
     """New objects that are linked by answers and therefore placed jointly."""
 
-    def __init__(self, comparisons: Comparisons, known: Array, group: NDArray[Any], loss: Loss, prior: Prior):
-        n_known = len(known)
+    def __init__(self, comparisons: Comparisons, map_places: Array, group: NDArray[Any], loss: Loss, prior: Prior):
+        n_known = len(map_places)
         mentioned, rows = np.unique(comparisons.rows, return_inverse=True)
         fixed = mentioned[mentioned < n_known]
         self.comparisons = comparisons.replace(
             rows=frozen(rows.reshape(comparisons.rows.shape).astype(np.int32)),
             n_objects=len(mentioned),
         )
-        self.x = np.concatenate([known[fixed], prior.means[group]])
-        self.known, self.loss, self.prior = known, loss, Prior(prior.means[group], prior.covariance)
+        self.x = np.concatenate([map_places[fixed], prior.means[group]])
+        self.known, self.loss, self.prior = map_places, loss, Prior(prior.means[group], prior.covariance)
         self.first = len(fixed)
         self.n_new = len(group)
         self.size = math.sqrt(float(np.trace(prior.covariance)) / len(prior.covariance))

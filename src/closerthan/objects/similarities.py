@@ -11,7 +11,7 @@ __all__ = ["answer_similarities"]
 
 @checked
 def answer_similarities(answers: Comparisons) -> Array:
-    """Return, for each pair, how often it is the closer one minus how often the farther one (Perrot et al. 2020).
+    """Return, for each pair, how often it is the closer pair minus how often the farther (Perrot et al. 2020).
 
     For triplets (AddS-3), ``S_ij = sum over k of [i: j < k] - [i: k < j] + [j: i < k] - [j: k < i]``, weighted. For
     quadruplets (AddS-4), the near pair gains the weight that the far pair loses. The time is proportional to the number

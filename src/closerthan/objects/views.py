@@ -41,7 +41,7 @@ ROUNDS = 25
 STARTS = 32  # default number of random starts
 LEAST_WEIGHT = 1e-3  # lower bound on an answer's weight in a view, so that no view loses an object
 FOLDS = 3
-REPEATED = 2  # largest number of the most telling answers that one object may be part of
+REPEATED = 2  # of the answers that distinguish a view, at most this many may be about the same object
 LOG_SIZES = (-4.0, 1.0)  # search interval for the scale of maps on held-out answers
 LEAST_GAIN = 0.01 * np.log(2)  # a mere copy of a map gains a little, since two maps are less confident than one
 SURE = 2.0  # standard errors by which the gain of another view must exceed LEAST_GAIN
@@ -177,7 +177,7 @@ class Views:
 
 
 def _varied(answers: Comparisons, rows: NDArray[np.intp], number: int) -> NDArray[np.intp]:
-    """Return the first rows with different questions in which each object occurs only a few times, then other rows."""
+    """Return the first rows with different questions, preferring rows of objects that have not occurred often."""
     question = consecutive_numbers(object_set_keys(answers.rows, answers.n_objects, None))[rows]
     _, first = np.unique(question, return_index=True)
     rows = rows[np.sort(first)]
@@ -259,7 +259,7 @@ def embed_views(
         raise ValueError(f'loss is {plan.settings.loss!r}; views are fitted with "ste" only: leave the loss out')
     if plan.settings.stops_by_held_out:
         raise ValueError(f"validation is {plan.settings.validation}; views have no early stopping: leave it out")
-    plan = plan.replace(loss=LOSS, n_starts=1, penalty=plan.settings.penalty_strength)  # not chosen anew in each fit
+    plan = plan.replace(loss=LOSS, n_starts=1, penalty=plan.settings.penalty_strength)  # fixed for all fits
     n_fits = 1 if n_views is not None else 1 + FOLDS * (3 * whole("most", most) - 2)
     with CtrlC() as ctrl_c, trials_bar(bool(plan.progress), "views", n_fits, 0) as tick:
         stop = _Stop(ctrl_c.pressed, plan.budget)
@@ -386,7 +386,7 @@ def _search(fits: _MixtureFits, n_dims: int, most: int) -> Views:
     except StoppedEarly:
         if best is None:
             raise
-    if views is None or views.stopped_by:  # the maps of a part of the answers are complete
+    if views is None or views.stopped_by:  # stopped early, but maps of a part of the answers exist
         views = replace(_of_all(best, fits.answers), stopped_by=fits.stop.reason)
     means = {shape: float(scores.mean()) for shape, scores in rivals.items()}
     return replace(views, held_out=held_out, rivals=means, rival=rival)
@@ -421,7 +421,7 @@ def _held_out(parts: list[tuple[Views, Comparisons]]) -> Array:
 
 
 def _of_all(part: Views, answers: Comparisons) -> Views:
-    """Return maps that were fitted to a part of the answers, with the responsibilities of all answers."""
+    """Return views that were fitted to a part of the answers, with responsibilities for all answers."""
     shares = np.append((1 - part.guesses) * part.shares, part.guesses)
     return _views(Mixture.of(answers), part.maps, shares)
 
@@ -445,7 +445,7 @@ def _start(
 
     L-BFGS changes all maps and shares at once (direct maximisation, Salakhutdinov, Roweis and Ghahramani 2003). EM
     would fit each map to its random initial answers, and hardly reassign them. Every few steps the worse half
-    of the starts is dropped (successive halving, Jamieson and Talwalkar 2016). After Ctrl-C or at the end of the time
+    of the starts is dropped (successive halving, Jamieson and Talwalkar 2016). After Ctrl-C or when the time is up
     the best start so far is returned; if there is none, an exception is raised.
     """
     from scipy.optimize import minimize

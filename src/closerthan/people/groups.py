@@ -38,7 +38,7 @@ FOLDS = 5
 # Constants are set by judgement, except significance levels; docs/measured/people.md shows how well groups are found.
 MOST_HELD_OUT = 50_000  # comparisons: more folds of a larger study would hardly change a verdict
 MOST_REPEATS = 3  # cross-validations with different folds, while the number of groups is not clear
-ROUNDS = 4  # of reassigning people to groups; fewer once nobody moves
+ROUNDS = 4  # rounds of reassigning people to groups, which end early if nobody moves
 MOST_IN_MATRIX = 40  # people in the matrix; a random sample if there are more
 PERMUTATIONS = 9_999
 SIGNIFICANT, UNCLEAR = 0.05, 0.2  # p values, divided by the number of groupings that are tried (Bonferroni)
@@ -74,7 +74,7 @@ class PeopleGroups:
     Attributes
     ----------
     n_groups
-        Number of groups whose maps predict new answers clearly better than fewer maps; 1 if there is no such number.
+        Number of groups whose maps predict new answers clearly better than fewer maps do; 1 if there is no such number.
     group
         The group of each person, by name: numbers from 0, the largest group first.
     tests
@@ -115,13 +115,13 @@ class PeopleGroups:
             test = min(self.tests, key=lambda test: test.p_value)
             several = "maps of single people" if test.maps == OWN_MAPS else test.maps
             numbers = (
-                f"error on new answers {percent(test.error)}, that of one map {percent(test.one_map_error)}, "
+                f"error on new answers {percent(test.error)}, with one map {percent(test.one_map_error)}, "
                 f"{p_value(test.p_value)}"
             )
             if test.p_value < SIGNIFICANT / n_tests:  # a map for each person, where no number of groups is better
                 return (
-                    f"one map is kept for {everybody}, since groups do not predict new answers clearly better, but "
-                    f"{several} do ({numbers}): people differ; look at the matrix"
+                    f"one map is kept for {everybody}, since maps of groups do not predict new answers clearly better, "
+                    f"but {several} do ({numbers}): people differ; look at the matrix"
                 )
             if test.p_value < UNCLEAR / n_tests:
                 return (
@@ -136,7 +136,7 @@ class PeopleGroups:
         sizes = np.bincount(list(self.group.values()))
         sentence = (
             f"there are {self.n_groups} groups of people ({', '.join(map(str, sizes))}) with maps of their own: these "
-            f"have an error of {percent(test.error)} on new answers, and one map for all {percent(test.one_map_error)} "
+            f"have an error of {percent(test.error)} on new answers, one map for all has {percent(test.one_map_error)} "
             f"({p_value(test.p_value)}); look at each group's map"
         )
         errors = self.group_matrix.diagonal()
@@ -245,7 +245,7 @@ def group_people(
 
 
 class HeldOutGroups(NamedTuple):
-    """Cross-validated predictions by the maps of a number of groups.
+    """Cross-validated predictions by the maps of a fixed number of groups.
 
     Attributes
     ----------
@@ -451,7 +451,7 @@ def _initial_groups(
     first = np.argsort(vectors[:, -1], kind="stable")
     group = np.zeros(n_people, dtype=np.int64)
     group[first[n_people // 2 :]] = 1
-    for extra in range(2, number):  # a further direction takes its extreme third from all groups
+    for extra in range(2, number):  # another group gets the people at one end of the next direction
         ends = np.argsort(vectors[:, -extra], kind="stable")
         group[ends[-max(n_people // (extra + 1), 1) :]] = extra
     return group

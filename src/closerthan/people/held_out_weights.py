@@ -3,9 +3,9 @@
 Some answers of each person are held out, and four models that are fitted to the others predict them:
 
 - one map for all people,
-- one map and a *consistency* per person, a factor of all distances: small for people whose answers vary at random,
+- one map and a *consistency* per person, a factor that scales all distances and is small if answers vary at random,
 - one map and *weights* per person,
-- the same after the people's names have been shuffled among the answers, which must gain nothing.
+- the same after the people's names have been shuffled among the answers, which should not improve predictions.
 
 All four start at the same map and are fitted in the same way. People weigh the dimensions differently if weights
 predict better than consistencies alone; that one map predicts worse shows only that people differ in some way.
@@ -48,7 +48,7 @@ ONE_MAP, SHUFFLED = "one map", "shuffled"
 
 
 class BitsGain(NamedTuple):
-    """By how many bits per held-out answer one model predicts better than another; p is one-sided."""
+    """The improvement of one model over another, in bits per held-out answer; p is one-sided."""
 
     mean: float
     low: float
@@ -84,18 +84,18 @@ class BitsGain(NamedTuple):
 
 @dataclasses.dataclass(frozen=True)
 class Evidence:
-    """How well the four models predict the same held-out answers.
+    """The accuracy of the four models on the same held-out answers, and the gains between them.
 
     Attributes
     ----------
     one_map, consistency, weights, permuted
-        Accuracy and bits of whole answers.
+        Accuracy of each model, with bits per answer.
     gain_of_consistency
-        Gain of a consistency per person over one map.
+        Gain from a consistency per person, compared with one map for all.
     gain_of_weights
-        Gain of weights per person over a consistency per person.
+        Gain from weights per person, compared with a consistency per person.
     gain_of_permuted
-        Gain of weights over one map after the people's names have been shuffled.
+        Gain from weights, compared with one map, after the people's names have been shuffled.
     bits
         Bits per held-out answer by spread of the weights, without calibration.
     """
@@ -159,7 +159,7 @@ class Fits:
     n_threads
         Number of threads.
     must_end
-        Returns whether to end early.
+        Function that returns True if a fit must end early.
     """
 
     loss: Loss
@@ -177,8 +177,8 @@ class Fits:
 
     def fit(self, objective: IndividualObjective, start: Individuals) -> Individuals:
         """Lower the objective until it hardly changes; return the normalised map and weights."""
-        found = objective.individuals(self._descend(objective, start).x)
-        return found.normalized(objective.answers.is_present)
+        fitted = objective.individuals(self._descend(objective, start).x)
+        return fitted.normalized(objective.answers.is_present)
 
     def fit_weights(self, objective: IndividualObjective, start: Individuals) -> Array:
         """Return the log weights that fit best on a fixed map; they are not normalised."""
@@ -227,7 +227,7 @@ class HeldOutTrials:
     answers
         Comparisons, sorted by person.
     fits
-        How to fit.
+        Fits that share the loss and the stopping rules.
     first_map
         Returns a map fitted to some of the comparisons, at which all models start.
     by, seed
@@ -336,7 +336,7 @@ class _Predictions(NamedTuple):
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class _Prediction:
-    """The prediction of a model for some answers: as in :class:`_Predictions`, with these answers."""
+    """The prediction of a model for some answers: the fields of :class:`_Predictions`, and these answers."""
 
     scores: Array
     right: Array

@@ -55,7 +55,7 @@ class PeopleMaps:
     consistency_reliability
         The same for :attr:`consistency`.
     evidence
-        How well one map and individual weights predict held-out answers; None if nothing was held out.
+        Accuracy of one map and of individual weights on held-out answers; None if nothing was held out.
     names
         Names of the objects, or None.
     settings
@@ -113,8 +113,8 @@ class PeopleMaps:
         ):
             order = np.argsort(axis, kind="stable")
             low, high = (", ".join(names[number] for number in end[:most]) for end in (order, order[::-1]))
-            known = "" if np.isnan(reliability) else f"{reliability:.2f}"
-            rows.append((title, percent(share, digits=0), known, low, high))
+            in_words = "" if np.isnan(reliability) else f"{reliability:.2f}"
+            rows.append((title, percent(share, digits=0), in_words, low, high))
         return rows
 
     @property
@@ -160,12 +160,12 @@ class PeopleMaps:
         sentences = ["nothing was held out, so whether people differ was not tested"]
         if self.evidence is not None:
             sentences = [self._conclusion(self.evidence), self._control(self.evidence)]
-        known = self.reliability[np.isfinite(self.reliability)]
-        if self.weights_differ and len(known):
+        measured = self.reliability[np.isfinite(self.reliability)]
+        if self.weights_differ and len(measured):
             sentences.append(
-                f"the reliability of the relative weights is {float(np.median(known)):.2f} (median over "
-                f"{counted(len(known), 'dimension')}, from {float(known.min()):.2f} to {float(known.max()):.2f}): the "
-                "correlation with weights estimated from as many other answers"
+                f"the reliability of the relative weights is {np.median(measured):.2f} (median over "
+                f"{counted(len(measured), 'dimension')}, from {measured.min():.2f} to {measured.max():.2f}): the "
+                "correlation with weights estimated from the same number of other answers"
             )
         if not self.spread.weights:
             sentences.append("as all people have the same relative weights, the axes of the map have no meaning")
@@ -207,7 +207,7 @@ class PeopleMaps:
         gain = evidence.gain_of_permuted
         sentence = (
             "as a check, weights fitted after the people's names were shuffled among the answers "
-            f"{'gain' if gain.mean > 0 else 'lose'} {abs(gain.mean):.3f} bits per answer against one map"
+            f"{'gain' if gain.mean > 0 else 'lose'} {abs(gain.mean):.3f} bits per answer compared with one map"
         )
         return f"{sentence}, more than chance explains: do not rely on these results" if gain.is_sure else sentence
 
@@ -236,8 +236,8 @@ class PeopleMaps:
     def to_csv(self, path: str | Path, groups: Sequence[int] | None = None) -> None:
         """Write one line per person: number of answers, consistency, and each weight with its interval.
 
-        With ``groups``, the number of each person's group from 0, such as the labels of a clustering of :attr:`space`,
-        the last column is the group, counted from 1.
+        If ``groups`` has the number of each person's group, counted from 0, such as the labels of a clustering of
+        :attr:`space`, the last column is the group, counted from 1.
         """
         titles = ["person", "answers", "consistency"]
         for number in range(self.weights.shape[1]):

@@ -23,8 +23,8 @@ SET = 20  # consecutive answers that are judged together for haste
 FIFTH, TENTH = 0.8, 1.1  # seconds: limits for the fifth and the tenth fastest answer of a hasty set
 ONE_SIDE = 0.75  # fraction of the answers on one side
 FEW_CHECKS = 3  # with fewer, a failed check may be a slip
-MOST_FAILED = 0.2  # lower confidence limit of the fraction of failed checks
-CONSISTENT = 0.75  # agreement with oneself on repeated questions
+MOST_FAILED = 0.2  # lower confidence limit of the fraction of failed checks above which they count as failed
+CONSISTENT = 0.75  # fraction of equal answers to repeated questions above which a person is consistent
 ENOUGH = 5  # smallest informative number of repeats
 # Binomial standard errors by which another map must predict better. Cross-validated errors of random answers spread 1.1
 # to 1.6 times as widely, since all maps share most of the answers; about 3 % and 10 % of careless people exceed these.
@@ -194,8 +194,8 @@ class Person(NamedTuple):
     def _predicted_by(self, standard_errors: float) -> str:
         """Return the map, "group" or "own", that beats the map of the others by this many standard errors.
 
-        A map of the others that is not significantly different from chance is replaced by chance, and a worse one by
-        its reverse.
+        If the map of the others does not differ significantly from chance, chance takes its place; if it is worse than
+        chance, its reverse does.
         """
         low, high = error_interval(self.others_error, self.answers)
         others = 0.5 if low <= 0.5 <= high else min(self.others_error, 1 - self.others_error)

@@ -23,7 +23,7 @@ from closerthan.wording import percent, percent_if_known
 
 __all__ = ["findings_content"]
 
-MOST_NUMBERS = 500_000  # numbers that describe ellipses: further principal axes have no ellipses
+MOST_NUMBERS = 500_000  # maximum number of coefficients of ellipses; it limits the principal axes that have ellipses
 MOST_AXES = 8  # principal axes with ellipses
 MOST_NEIGHBOURS = 6  # neighbours per object, the most probable first
 MOST_PEOPLE = 2_000  # rows of the table of people
@@ -33,7 +33,7 @@ POINTS = 40  # points on the fitted curve
 def findings_content(findings: Findings, rotation: NDArray[np.float64]) -> dict[str, Any] | None:
     """Return findings as plain lists and strings, or None if there are none.
 
-    ``rotation`` is the rotation with which the map is shown.
+    ``rotation`` is the rotation that was applied to the map.
     """
     parts = {
         "replicates": findings.replicates and _replicates(findings, findings.replicates, rotation),

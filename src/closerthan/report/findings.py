@@ -42,13 +42,13 @@ FITS = {
 ENOUGH = {
     "chance": "no, predictions are not clearly better than chance",
     "more": "no, more would help",
-    "unclear": "not clear yet",
+    "unclear": "it is not clear yet",
     "unsettled": "enough to predict answers, but not to interpret all positions",
     "enough": "yes",
 }
 """Verdicts of a learning curve, in words."""
 COMMANDS = {"people": "people", "groups": "people", "individuals": "individuals", "enough": "enough"}
-"""Commands that compute one part only."""
+"""Commands that run only one of the analyses."""
 
 
 class Neighbour(NamedTuple):
@@ -57,7 +57,7 @@ class Neighbour(NamedTuple):
     object: int
     neighbour: int
     nearest: float  # probability that it is the nearest object
-    near: float  # probability that it is among the nearest few objects
+    near: float  # probability that it is among the few nearest objects
 
 
 @dataclass(frozen=True)
@@ -261,7 +261,7 @@ class Findings:
         lines = [] if self.replicates is None else self._replicate_facts(self.replicates)
         if self.people is not None:
             cut = f"; {self.people.cut}" * bool(self.people.cut)
-            note = f"each judged by a map of the others; nobody was excluded{cut}"
+            note = f"each judged by a map fitted to the answers of the others; nobody was excluded{cut}"
             lines.append(Fact("People", self.people.verdicts_in_words, note))
         if self.groups is not None:
             lines.append(Fact("Maps needed", counted(self.groups.n_groups, "map"), self.groups.sentence))
@@ -292,7 +292,10 @@ class Findings:
         unsettled = replicates.unsettled
         if len(unsettled):
             value = first_few([self.names[number] for number in unsettled], MOST_NAMED)
-            note = 'less than half of the questions "is it closer to j or to k?" are decided: ask more about them'
+            note = (
+                'fewer than half of the questions "is it closer to j or to k?" are decided; collect more answers about '
+                "them"
+            )
             lines.append(Fact("Not settled", value, note))
         else:
             note = 'for every object, at least half of the questions "is it closer to j or to k?" are decided'

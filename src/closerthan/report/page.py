@@ -107,7 +107,7 @@ def write_report(
 
 
 def _with_findings(lines: Sequence[Fact], findings: Findings, *, were_passed: bool) -> list[Fact]:
-    """Return the rows of the table with those of the findings, except rows that have a section of their own.
+    """Return the rows of the table and those of the findings, without those that the page repeats further down.
 
     More rows would push the map off the first screen. If the caller passed the rows, they contain the findings already.
     """
@@ -158,7 +158,7 @@ def page_file(name: str) -> str:
 
 
 def _compact(script: str) -> str:
-    """Remove comment lines and indentation, a third of the bytes.
+    """Remove comment lines and indentation, which are a third of the bytes.
 
     Examples
     --------

@@ -11,7 +11,7 @@ from closerthan.metrics import distances, margins
 
 __all__ = ["Violation", "most_violated"]
 
-ROUNDING = 1e-9  # of the squared diameter of the map: a larger margin means that the map agrees with the answer
+ROUNDING = 1e-9  # fraction of the squared diameter of the map; an answer with a larger margin is not violated
 
 
 class Violation(NamedTuple):

@@ -54,7 +54,7 @@ def descend(
                 # Near a minimum, the second term may be lost to rounding.
                 if point.value < now.value and point.value <= now.value + SUFFICIENT * step * slope:
                     after = point
-                else:  # to the minimum of the parabola through both values, within bounds
+                else:  # shorten the step to the minimum of the parabola through both values, within bounds
                     excess = point.value - now.value - step * slope
                     step *= min(max(-0.5 * step * slope / excess, 0.1), 0.5) if excess < math.inf else 0.1
         if after is not None:

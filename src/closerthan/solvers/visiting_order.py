@@ -29,8 +29,8 @@ def uniform(rng: np.random.Generator, n_terms: int, draws: int, batch_size: int,
 def shuffled(rng: np.random.Generator, n_terms: int, draws: int, batch_size: int, chunk: int) -> Iterator[Visits]:
     """Make passes over the terms in random order, visiting each term once per pass.
 
-    Terms are grouped into runs, and the order of the runs is random. 64 runs are visited in turn, which spreads each
-    batch over the data even if the data are sorted. A run consists of groups of 16 neighbouring terms; if it has
+    Terms are grouped into runs, and the order of the runs is random. Visits alternate between 64 runs, which spreads
+    each batch over the data even if the data are sorted. A run consists of groups of 16 neighbouring terms; if it has
     several groups, they are spread over the data.
 
     Examples

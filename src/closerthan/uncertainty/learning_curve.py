@@ -38,18 +38,18 @@ FRACTIONS = 2.0 ** (-np.arange(6, -1, -1) / 2)  # subset sizes: an eighth, ..., 
 # docs/measured/enough-constants.md shows the effect of these constants.
 FIT_SPREAD, STEEP_SPREAD = 0.3, 0.1
 # Standard error of a predicted decrease, relative to the decrease. Intervals contained the error of twice as many
-# answers in 96 % of simulated sets and 13 of 14 halves of real studies; with half the value, in 92 % and 12
+# answers in 96 % of simulated sets and 13 of 14 halves of real studies; with half the value, in 92 % and 12 of 14
 # (docs/measured/enough*.md).
 BEYOND = 1.0
 FEW = 15  # answers per coordinate; with fewer, errors of real studies fell faster than predicted
-SMALL = 1e-4  # negligible error; it keeps the covariance regular where no answer is predicted wrongly
+SMALL = 1e-4  # negligible error that keeps the covariance regular if no answer is predicted wrongly
 FEWEST = 5  # groups of answers in the smallest subset
 FOLDS = 10
 FEWER_FOLDS, MANY = 5, 100_000  # five folds are enough for this many comparisons
 LARGEST_LOG_ODDS = 1e3  # log odds are clipped here, since those of a user-defined loss may be infinite
 STARTS = 2  # random starts of each fit, since a poor local optimum would distort the curve
 DRAWS = 200  # simulated error curves for intervals
-WORTH = 0.005  # smallest decrease of the error that is worth doubling the answers
+WORTH = 0.005  # smallest decrease of the error for which it is worth doubling the answers
 MATTERS = 0.01  # decrease that the interval must exclude before the answers are called enough
 FEWEST_RANDOM = 100  # answers to random questions; with fewer, errors are measured on all questions
 GUESSING = 0.45  # error above which predictions are hardly better than chance
@@ -93,7 +93,7 @@ class LearningCurve:
     by
         The unit that is counted: "answers" or "people".
     total
-        Number of units in all.
+        Total number of units.
     numbers
         Mean number of units in the subsets of each size.
     errors
@@ -115,7 +115,7 @@ class LearningCurve:
     shape, n_answers
         Numbers of objects and dimensions of the maps, and the number of all answers; 0 if unknown.
     only_random
-        True if other questions than random ones were asked, and errors were measured on random ones only.
+        True if some questions were not drawn at random, and errors were measured on random questions only.
     accuracies, answer_chance
         For each size, the fraction of whole answers outside the subsets that the maps predict, and that of random
         choices; None if each answer is a single comparison.
@@ -251,7 +251,7 @@ class LearningCurve:
 
     @property
     def advice(self) -> str:
-        """Advice in words on whether to collect more answers."""
+        """Advice on whether to collect more answers, in words."""
         if self.is_chance:
             return (
                 f"either there are far too few {self.by}, or the answers are mostly noise: check the question and the "
@@ -266,7 +266,7 @@ class LearningCurve:
             "more": f"it is worth collecting more{unsettled}",
             "unclear": f"{self._doubt}, so collect more before you decide{unsettled}",
             "unsettled": "enough to predict new answers, but not to interpret all positions"
-            f"{unsettled}: ask more about those",
+            f"{unsettled}: collect more answers about these",
             "enough": "it is hardly worth collecting more",
         }
         return f"{expected}: {meaning[self.verdict]}"
@@ -289,7 +289,7 @@ class LearningCurve:
         lower = f"Twice as many {self.by} would lower the error by about {points} percentage points"
         meaning = {
             "more": "it is worth collecting more",
-            "unclear": "whether that is enough is not clear yet",
+            "unclear": "it is not clear yet whether there are enough",
             "unsettled": "there are enough to predict answers, but not to interpret all positions",
             "enough": "it is hardly worth collecting more",
         }

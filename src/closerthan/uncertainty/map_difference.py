@@ -46,7 +46,7 @@ from closerthan.wording import counted, first_few, html_table, p_number, p_value
 __all__ = ["MapDifference", "Moved", "compare_maps"]
 
 SIGNIFICANT = 0.05
-FALSELY_NAMED = "5 % to 12 %"  # measured by ``python -m benchmarks.contrast``; a test compares both
+FALSELY_NAMED = "5 % to 12 %"  # measured by ``python -m benchmarks.contrast``; a test checks that the two agree
 FEWEST_PERMUTATIONS = 19  # the smallest possible p value is then 0.05
 ROUNDS = 15  # number of reweighting rounds in the robust alignment; set by judgement
 MOST_NAMED = 8  # objects named in a sentence
@@ -124,7 +124,7 @@ class MapDifference:
 
     @property
     def moved(self) -> tuple[Moved, ...]:
-        """Objects that moved farther than between random groups; none unless the maps as a whole differ."""
+        """Objects that moved farther than expected between random groups; none unless the maps as a whole differ."""
         return tuple(one for one in self.objects if self.differ and one.p_value <= SIGNIFICANT)
 
     @property
@@ -133,7 +133,7 @@ class MapDifference:
         groupings = f"{counted(self.n_permutations, 'random grouping')} of the {self.n_units:,} {self.by}"
         compared = (
             f"each map gets {percent(self.cross_error)} of the other group's answers wrong, and would get about "
-            f"{percent(self.expected_error)} wrong if both groups had one map ({p_value(self.p_value)}, {groupings})"
+            f"{percent(self.expected_error)} wrong if both groups shared one map ({p_value(self.p_value)}, {groupings})"
         )
         verdict = "the two maps differ" if self.differ else "these answers do not show that the two maps differ"
         lines = [f"{verdict}: {compared}"]

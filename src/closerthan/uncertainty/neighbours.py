@@ -61,7 +61,7 @@ def neighbour_probability(maps: Array, k: int = 1, of: Sequence[int] | None = No
 
 
 class NeighbourCalibration(NamedTuple):
-    """Calibration curve from the fraction of replicates in which j is near i to the probability that it truly is.
+    """Calibration curve from the fraction of replicates in which j is near i to the probability that j is truly near i.
 
     The fraction q is overconfident: replicates scatter around the fitted map and repeat its errors, and a pair looks
     close partly because such errors brought it together. The size of this effect is estimated where the truth is known:
@@ -97,7 +97,7 @@ class NeighbourCalibration(NamedTuple):
         >>> truth = rng.normal(size=(30, 2))
         >>> fits = truth + 0.5 * rng.normal(size=(5, 1, 30, 2))
         >>> curve = NeighbourCalibration.fitted(fits + 0.1 * rng.normal(size=(5, 20, 30, 2)), truth, 1)
-        >>> bool(curve.probability(np.array([0.9]), 20)[0] < 0.7)  # replicates scatter a fifth as much as fits err
+        >>> bool(curve.probability(np.array([0.9]), 20)[0] < 0.7)  # replicates scatter a fifth as much as the fits err
         True
         """
         from scipy.optimize import minimize
@@ -123,7 +123,7 @@ class NeighbourCalibration(NamedTuple):
             return cls(*minimize(cost, identity, jac=True, method="L-BFGS-B", bounds=bounds).x.tolist())
 
     def probability(self, fractions: Array, n_replicates: int) -> Array:
-        """Convert fractions of ``n_replicates`` replicates to probabilities, which are never larger; 0 stays 0."""
+        """Convert fractions of ``n_replicates`` replicates to probabilities, which never exceed them; 0 stays 0."""
         odds = _features(fractions, n_replicates) @ np.array(self)
         # Fractions are overconfident, so a curve that raises one does so only because of its own estimation error.
         probability: Array = np.minimum(0.5 * (1.0 + np.tanh(0.5 * odds)), fractions)

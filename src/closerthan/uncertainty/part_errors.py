@@ -81,7 +81,7 @@ class PartErrors:
 
         A bias of the calibration is nearly the same for all sizes. It is estimated by the difference between the
         counted and the calibrated error of the largest size, shrunk towards zero according to its variance (James and
-        Stein 1961), and added to all sizes; with many answers the error of the largest size is the counted one.
+        Stein 1961), and added to all sizes; with many answers the error of the largest size equals the counted error.
         Differences between sizes have the variance of the calibrated errors, and their common level that of the counted
         error.
         """
@@ -97,7 +97,7 @@ class PartErrors:
         return errors + shrunk_bias, covariance
 
     def _sums(self, of_size: list[tuple[NDArray[Any], NDArray[Any]]]) -> Array:
-        """Return, for each group and maps of one size, the expected and the counted weight of its wrong answers."""
+        """Return the expected and the counted weight of the wrong answers in each group, for maps of one size."""
         rows, scores = (np.concatenate(column) for column in zip(*of_size, strict=True))
         weights = self._weights[rows] / np.bincount(rows, minlength=len(self._group))[rows]
         wrong = scores <= 0

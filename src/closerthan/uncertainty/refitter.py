@@ -33,7 +33,7 @@ TYPICAL = 2**15  # comparisons: a fit to this many uses the same kernels as a fi
 
 
 class Fitter(Protocol):
-    """Fits one map, as :meth:`Refitter.run` passes it to each job.
+    """The function that fits one map; :meth:`Refitter.run` passes it to each job.
 
     A fit that Ctrl-C or the time limit stops early ends its job, which then has no result.
     """
@@ -176,7 +176,8 @@ class Refitter:
         """Run jobs, each of which fits one or more maps, and call ``tick`` after each.
 
         They run in ``n_processes`` forked processes, or in threads if it is 0; by default, the faster way is chosen.
-        The results are the same, but those of processes must be picklable, and what else a job changes is lost.
+        Both give the same results, but with processes the results must be picklable, and other side effects of a job
+        are lost.
 
         Ctrl-C and the time limit stop all of them: fits that are running are discarded, and no other job begins.
         """
@@ -192,7 +193,7 @@ class Refitter:
                 settings = self.settings if starts is None else self.settings.with_starts(starts)
                 try:
                     result = fit(Inputs(answers, None, start, rng), settings, run)
-                except KeyboardInterrupt:  # before its first epoch
+                except KeyboardInterrupt:  # Ctrl-C before its first epoch
                     raise StoppedEarly from None
                 if result.stopped_by in ENDED:
                     raise StoppedEarly

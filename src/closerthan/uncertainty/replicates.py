@@ -50,7 +50,7 @@ def replicate(
     result: Result | None = None,
     **options: Unpack[FitOptions],
 ) -> "Replicates":
-    """Fit a map, and many more to resampled answers: would it look the same with other people, or other answers?
+    """Fit a map, and many more to resampled answers: would the map look the same with other people, or other answers?
 
     Parameters
     ----------
@@ -139,7 +139,7 @@ class Replicates:
         answers to calibrate probabilities, or more than 200,000 comparisons.
     seed
         Seed of the resampling; None in files of earlier versions. It differs from the seed in the settings of
-        ``result`` if the loss or its penalty was chosen, since those then have the seed of the best start.
+        ``result`` if the loss or its penalty was chosen, since those settings then store the seed of the best start.
 
     Examples
     --------
@@ -343,7 +343,7 @@ class Replicates:
 
     @property
     def unsettled(self) -> NDArray[np.int64]:
-        """Objects i for which less than half of the questions "is i closer to j or to k?" are decided at 95 %.
+        """Objects i for which fewer than half of the questions "is i closer to j or to k?" are decided at 95 %.
 
         The least settled come first. All objects with too few answers (:attr:`placed`) are among them.
         """

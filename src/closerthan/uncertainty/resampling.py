@@ -201,7 +201,7 @@ class CommitteeFolds:
 
     @classmethod
     def draw(cls, result: Result, answers: Comparisons, by: str, rng: np.random.Generator) -> Self:
-        """Divide the answers into folds; with too few groups of answers there are none."""
+        """Divide the answers into folds; there are no folds if there are too few groups of answers."""
         groups = answers.groups(by)
         n_folds = FOLDS_OF_FEW if len(answers) < FEW * result.embedding.size else FOLDS
         n_folds = min(n_folds, (int(groups.max()) + 1) // 2)

@@ -19,7 +19,7 @@ CONTRAST = {
     "objects.csv": "the distance that each object moved, and its p value",
     "overlay.png": "the second map over the first",
     "map-1.csv": "the first map: names and coordinates, aligned with the map of all answers",
-    "map-2.csv": "the second map, in the same way",
+    "map-2.csv": "the second map, aligned in the same way",
     "contrast.json": "all numbers of the comparison",
 }
 """The files of closerthan contrast."""
@@ -64,7 +64,7 @@ def contrast(
 
     Each map predicts the answers of the other group; people (or answers) are assigned to groups at random to see how
     well maps predict each other if the groups do not differ. Choose the groups before you see the answers: for groups
-    that were found in the answers, the test is not valid.
+    that were derived from the answers, the test is not valid.
     """
     import closerthan as ct
     from closerthan.cli.output import save_figures
@@ -90,7 +90,7 @@ def contrast(
         (draft / "contrast.json").write_text(f"{json_text(_numbers(difference, titles))}\n", encoding="utf-8")
         save_figures(draft, {"overlay.png": difference.plot(groups=titles)}, output.figure_format)
     _print_difference(difference)
-    remark = "the comparison uses the random groupings that were done"
+    remark = "the comparison uses the random groupings that were completed"
     end_with_folder(folder, CONTRAST, difference.stopped_by, remark)
 
 
@@ -131,8 +131,8 @@ def _print_difference(difference: "MapDifference") -> None:
         typer.echo(f"... and {len(difference.objects) - len(objects):,} more, with larger p values")
     typer.echo("")
     print_wrapped(
-        "moved: distance between its two places, as a fraction of the map's spread; by chance: between random "
-        "groups; p: adjusted for the number of objects.",
+        "moved: distance between the object's two positions, as a fraction of the map's spread; by chance: the same "
+        "between random groups; p: adjusted for the number of objects.",
         indent=0,
     )
     typer.echo("")

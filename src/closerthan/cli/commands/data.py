@@ -27,7 +27,7 @@ class Simulation:
         ),
     ] = "normal"
     scale: Annotated[
-        float, typer.Option(metavar="NUMBER", help="Stretches the points; matters for the noise of ste, tste, ckl.")
+        float, typer.Option(metavar="NUMBER", help="Stretches the points, which changes the noise of ste, tste, ckl.")
     ] = 1.0
     noise: Annotated[
         str,
@@ -123,7 +123,7 @@ def convert(
     check_format(out)
     answers = reading.without_split().read(file)
     if answers.test is not None:
-        raise ValueError("train and test cannot be kept apart in the new file; leave --column split out")
+        raise ValueError("the new file cannot separate training from test answers; leave --column split out")
     print_summary(answers.summary)
     if program is None:
         write_comparisons(answers.comparisons, out)

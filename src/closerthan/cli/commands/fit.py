@@ -100,7 +100,7 @@ def fit(
     if judging.groups is not None:
         _check_groups(judging.n_groups, comparisons.n_objects)
     n_objects, names = comparisons.n_objects, comparisons.names
-    if "names" in reading.arguments:  # other files number objects as this one does
+    if "names" in reading.arguments:  # the names apply to the numbers in all files
         reading = reading.with_arguments(numbering=answers.summary.numbering)
     fitting = fitting.with_validation_set(lambda path: reading.read_about(path, n_objects, names).comparisons)
     test = answers.test if judging.test is None else reading.read_about(judging.test, n_objects, names).comparisons

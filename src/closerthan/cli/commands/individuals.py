@@ -16,14 +16,14 @@ INDIVIDUALS = {
     "weights.png": "people as points: their weights of the first two dimensions",
     "map.csv": "the map; its axes must not be rotated",
     "map.png": "the map of all people",
-    "models.csv": "how well one map and individual weights predict held-out answers",
+    "models.csv": "accuracy of one map and of individual weights on held-out answers",
     "people.npz": "everything, for ct.PeopleMaps.load",
 }
 """The files of closerthan individuals."""
 
-MOST_LINES = 40  # people on the screen; the file has all
+MOST_LINES = 40  # people on the screen; the file lists all of them
 MOST_DIMS = 8  # dimensions on the screen
-FEWEST_TO_GROUP = 6  # people, to look for groups
+FEWEST_TO_GROUP = 6  # people; with fewer, groups are not looked for
 
 
 @with_options(output=OutputFolder, fitting=fitting_options(), reading=reading)
@@ -34,8 +34,8 @@ def individuals(
         typer.Option(
             metavar="NUMBER",
             min=0.0,
-            help="How far people may differ: standard deviation of the logarithms of their weights. By default chosen "
-            "by held-out answers, which also show whether people differ.",
+            help="Prior standard deviation of the logarithms of people's weights. By default chosen by held-out "
+            "answers, which also show whether people differ.",
         ),
     ] = None,
     *,
@@ -43,7 +43,7 @@ def individuals(
     fitting: Fitting,
     reading: Reading,
 ) -> None:
-    """Fit one map for all people, and how much each person weighs its dimensions.
+    """Fit one map for all people, and the weight that each person gives to each dimension.
 
     Held-out answers show whether people weigh the dimensions differently, differ in consistency only, or do not differ.
     """
@@ -77,8 +77,8 @@ def individuals(
     _print_people(maps)
     typer.echo("")
     for title, share, reliability, low, high in maps.dimension_rows():
-        known = f", reliability {reliability}" if reliability else ""
-        print_wrapped(f"{title}: {share} of the variance{known}; from {low} ... to {high} ...", indent=2)
+        how_reliable = f", reliability {reliability}" if reliability else ""
+        print_wrapped(f"{title}: {share} of the variance{how_reliable}; from {low} ... to {high} ...", indent=2)
     if maps.evidence is not None:
         typer.echo("")
         print_columns(("model", "held-out answers right", "bits"), maps.evidence.rows())

@@ -108,7 +108,7 @@ def _read_about_embedding(
 
 
 def _accuracy_facts(name: str, answers: "Comparisons", embedding: Any, similarity: str) -> "list[Fact]":
-    """Return the facts about one part of the answers; comparisons are left to a single fact where each is an answer."""
+    """Return the facts about one part of the answers; accuracy is left out if it would only repeat the error."""
     from closerthan.evaluate.answer_accuracy import answer_accuracy, comparison_accuracy, imply_several_comparisons
     from closerthan.evaluate.diagnostics import least_error
     from closerthan.evaluate.facts import Fact, amount, source
@@ -149,7 +149,7 @@ def predict(
 ) -> None:
     """Write what a map predicts for each question in FILE, one row per question: 1 as written, -1 otherwise.
 
-    Each row has the line of the file and how sure the prediction is. With the folder of a fit there is also a
+    Each row has the line of the file and the certainty of the prediction. With the folder of a fit there is also a
     probability; if the fit has replicates (fit --replicates 100), predictions combine all their maps.
 
     A question is written like an answer: anchor, near and far. If it has no answer yet, near and far are just the
@@ -190,7 +190,7 @@ def predict(
     rows = "comparisons" if whole is not None and not several else "questions"
     typer.echo(f"{total:,} {rows}: {agreed:,} as written, {total - agreed:,} {other}")
     if whole is not None:
-        typer.echo(f"{whole.accuracy} of whole answers as written; random choices: {whole.chance}")
+        typer.echo(f"{whole.accuracy} of whole answers as written; chance is {whole.chance}")
     line = "the line of the file, " * ("line" in columns)
     choice = "choice (of the map), " * ("choice" in columns)
     what = f"{line}the objects, prediction, {choice}margin (the difference of the two distances)"
@@ -199,7 +199,7 @@ def predict(
 
 
 class _WholeAnswers(NamedTuple):
-    """Which whole answers a map predicts: the fraction, that of random choices, and columns for each comparison."""
+    """Accuracy of whole answers, that of random choices, and columns with one cell per comparison."""
 
     accuracy: str
     chance: str
@@ -314,7 +314,7 @@ def _write_columns(path: Path, columns: Mapping[str, list[Any]]) -> None:
 
 @dataclass(frozen=True)
 class DimsSearch:
-    """How to search for the number of dimensions."""
+    """Options of the search for the number of dimensions."""
 
     most: Annotated[int, typer.Option(metavar="NUMBER", min=1, help="Largest number of dimensions to try.")] = 10
     folds: Annotated[int | None, typer.Option(metavar="NUMBER", min=2, help=FOLDS_HELP)] = None
@@ -338,7 +338,7 @@ def dims(
 
     Starting at 1, the number goes up as long as one or two more dimensions predict held-out answers significantly
     better. If there are ten or more people, all answers of a person are held out together. Ctrl-C
-    keeps the results for the dimensions that are complete.
+    keeps the results for the numbers of dimensions that are complete.
     """
     import closerthan as ct
     from closerthan.cli.output import DIMS, save_figures
@@ -438,7 +438,7 @@ def _print_notes(columns: str, sentences: Sequence[str], scores: "Scores") -> No
 
 
 def _write(folder: Path, files: Mapping[str, str], force: bool, write: Callable[[Path], None], stopped_by: str) -> None:
-    """Write the files of a command and list them; a command that was interrupted ends with its exit code."""
+    """Write the files of a command and list them; after an interruption, exit with the code for it."""
     from closerthan.cli.screen import end_with_folder
     from closerthan.saving import whole_folder
 

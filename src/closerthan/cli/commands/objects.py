@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Placement:
-    """How to place new objects."""
+    """Options for placing new objects."""
 
     loss: Annotated[
         str | None, typer.Option(metavar="NAME", help="By default that of the fit; required for a map without a fit.")
@@ -27,7 +27,7 @@ class Placement:
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="A table of numbers with one line per object, on the map or new, with their names.",
+            help="A table of numbers, with names and one line per object of the map and per new object.",
         ),
     ] = None
 
@@ -58,7 +58,7 @@ def place(
     target = out or Path(f"{map.name if map.is_dir() else stem(map)}-placed.csv")
     check_file(target, force)
     if file is None and how.features is None:
-        raise ValueError("there is no data to place objects with; pass a FILE of answers, or --features FILE")
+        raise ValueError("there are no data to place objects with; pass a FILE of answers, or --features FILE")
     result = _result_at(map)
     answers = None
     if file is not None:
@@ -103,7 +103,7 @@ def _result_at(path: Path) -> "Result":
 
 @dataclass(frozen=True)
 class ClusterSearch:
-    """How to find groups."""
+    """Options of the search for groups."""
 
     groups: Annotated[
         int | None,

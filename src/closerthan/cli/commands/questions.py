@@ -11,7 +11,7 @@ from closerthan.cli.options import SEED, Force, Reading, out_option, reading, wi
 
 @dataclass(frozen=True)
 class Selection:
-    """Which questions to choose."""
+    """Options for choosing questions."""
 
     count: Annotated[int, typer.Option(metavar="NUMBER", min=1, help="Number of questions.")] = 100
     ask: Annotated[
@@ -21,10 +21,13 @@ class Selection:
             help="Which of two is closer to the anchor, the odd one of three, the closest of several, or their order.",
         ),
     ] = "closer"
-    shown: Annotated[
-        int, typer.Option(metavar="NUMBER", min=3, help="Number of options of each question, for nearest and rank.")
+    n_options: Annotated[
+        int,
+        typer.Option(
+            "--shown", metavar="NUMBER", min=3, help="Number of options of each question, for nearest and rank."
+        ),
     ] = 8
-    picks: Annotated[int, typer.Option(metavar="NUMBER", min=1, help="How many of them people will pick.")] = 2
+    picks: Annotated[int, typer.Option(metavar="NUMBER", min=1, help="Number of options that people pick.")] = 2
     dims: Annotated[int, typer.Option("--dims", "-d", metavar="NUMBER", min=1, help="Dimensions of the map.")] = 2
     random_fraction: Annotated[
         float, typer.Option(metavar="FRACTION", min=0, max=1, help="Fraction of the questions to draw at random.")
@@ -79,7 +82,7 @@ def questions(
         n_objects = len(names)
     elif n_objects is None:
         raise ValueError("there is no file of answers; pass --objects NUMBER or --names FILE to begin without any")
-    screen = Questions(selection.ask, n_objects, n_options=selection.shown, n_picks=selection.picks).screen
+    screen = Questions(selection.ask, n_objects, n_options=selection.n_options, n_picks=selection.picks).screen
     titles = screen.columns
     all_names = [str(name) for name in (names or range(n_objects))]
     new = [name for name in dict.fromkeys(selection.about or ()) if name not in all_names]
@@ -100,7 +103,7 @@ def questions(
         random_fraction=selection.random_fraction,
         exclude=waiting,
         kind=selection.ask,
-        n_options=selection.shown,
+        n_options=selection.n_options,
         n_picks=selection.picks,
         n_objects=None if answers is not None else len(all_names),
         about=[all_names.index(name) for name in selection.about] if selection.about else None,

@@ -13,7 +13,7 @@ from closerthan.settings import ENDED, TimeOverError, ended_by
 if TYPE_CHECKING:
     from closerthan.people.quality import PeopleAssessment
 
-MOST_LINES = 40  # people on the screen; the file has all
+MOST_LINES = 40  # people on the screen; the file lists all of them
 LONGEST_NAME = 12
 
 
@@ -31,7 +31,7 @@ def people(
     fitting: Fitting,
     reading: Reading,
 ) -> None:
-    """Judge people by their answers: lapses, consistency, speed, and whether some have a map of their own.
+    """Assess people by their answers: lapses, consistency, speed, and whether groups need separate maps.
 
     No one is excluded. To give doubtful answers less weight where that helps, fit with --people weigh.
     """
@@ -58,7 +58,7 @@ def people(
             groups = ct.group_people(answers.comparisons, most_groups=most, settings=settings, **run)
         except (KeyboardInterrupt, TimeOverError) as early:  # the table of people is complete
             cut = ENDED[ended_by(early)]
-        except ValueError as error:  # such as answers that are all about the same objects
+        except ValueError as error:  # for example, all answers are about the same objects
             cut = in_terms_of_options(message_of(error))
     with whole_folder(folder, replace=output.force) as draft:
         assessment.to_csv(draft / "people.csv", groups)
@@ -78,8 +78,8 @@ def people(
         print_columns(("maps", "held-out error", "of one map", "p"), rows)
     print_files(files_in(folder, PEOPLE))
     if cut:
-        what = "is based on what was done so far" if assessment.stopped_by else "is done"
-        typer.echo(f"{cut}: the table of people {what}; groups of people were not looked for", err=True)
+        state = "is based on the rounds so far" if assessment.stopped_by else "is complete"
+        typer.echo(f"{cut}: the table of people {state}; groups of people were not looked for", err=True)
     if cut == ENDED["interrupted"]:
         raise typer.Exit(INTERRUPTED)
 
@@ -120,7 +120,7 @@ def _print_people(assessment: "PeopleAssessment") -> None:
 
 @dataclass(frozen=True)
 class CurveOptions:
-    """How to measure a learning curve."""
+    """Options for measuring a learning curve."""
 
     error: Annotated[
         float | None,
@@ -138,7 +138,9 @@ class CurveOptions:
     replicates: Annotated[
         int,
         typer.Option(
-            metavar="NUMBER", min=0, help="Number of maps to fit to resampled answers, to see what is decided; 0: none."
+            metavar="NUMBER",
+            min=0,
+            help="Number of maps to fit to resampled answers, to see which triplets are decided; 0: none.",
         ),
     ] = 100
 

@@ -14,7 +14,7 @@ SHOWN = 3  # number of answers that are printed for each view
 
 @dataclass(frozen=True)
 class ViewSearch:
-    """How to search for views."""
+    """Options of the search for views."""
 
     number: Annotated[
         int | None,
@@ -41,7 +41,7 @@ def views(
 ) -> None:
     """Find several maps that together explain the answers in FILE, such as one of colour and one of shape.
 
-    Ctrl-C ends it early with the best maps so far.
+    Ctrl-C ends the search early and keeps the best maps so far.
     """
     from closerthan.cli.group import INTERRUPTED
     from closerthan.cli.output import check_file, stem

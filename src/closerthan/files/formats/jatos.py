@@ -17,7 +17,7 @@ __all__ = ["JatosArchive", "is_json_text"]
 def is_json_text(path: Path) -> bool:
     """Return whether the first line of a text file is a JSON record, or a list of records, as in results of JATOS.
 
-    A damaged compressed file is not: whoever reads it as text reports the damage.
+    For a damaged compressed file the answer is False: reading it as text then reports the damage.
     """
     try:
         with open_bytes(path) as file:
@@ -45,13 +45,13 @@ class JatosArchive(JsonArrayTable):
                     if path.name != "data.txt" or not path.parts[0].startswith("study_result"):
                         continue
                     if member.file_size > sizes.TEXT:
-                        raise ValueError(f"{self.path}: {path} is larger than is plausible for the answers of a person")
+                        raise ValueError(f"{self.path}: {path} is too large to be the answers of one person")
                     people.setdefault(path.parts[0], []).extend(self._records_of(path, archive.read(member)))
         except DECOMPRESSION_ERRORS as error:
             raise decompression_error(self.path, error) from None
         people = {name: records for name, records in people.items() if records}
         if not people:
-            raise NoAnswerError(f"{self.path} is empty: no study_result in it has a data.txt with answers")
+            raise NoAnswerError(f"{self.path} is empty: none of its study results has a file data.txt with answers")
         are_records = all(isinstance(record, dict) for records in people.values() for record in records)
         records = records_in(people) if are_records else None
         if records is None:

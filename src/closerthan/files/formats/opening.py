@@ -79,7 +79,7 @@ def name_file_in_errors(read: Reader) -> Reader:
         except ValueError as error:
             if not isinstance(path, str | os.PathLike):  # a table in memory has no path
                 raise
-            if isinstance(error, ParameterError):  # it is not about the file
+            if isinstance(error, ParameterError):  # it is about an argument, not about the file
                 raise
             message = message_of(error)
             if os.fspath(path) not in message:

@@ -48,7 +48,7 @@ class ParquetTable(LoadedTable):
         """Return a column of the file as a chunked array."""
         names = self._file.schema_arrow.names
         name = names[number]
-        # pyarrow reads a dot as a path into a nested column, and a repeated name is ambiguous: then read all columns.
+        # pyarrow reads a dot as a path into a nested column, and a repeated name is ambiguous: read all columns then.
         is_unique = "." not in name and names.count(name) == 1
         check_size(path, self._file, column=name if is_unique else None)
         column = self._file.read([name]).column(0) if is_unique else self._file.read().column(number)
@@ -133,7 +133,7 @@ def read_numbers(
 ) -> tuple[NDArray[np.float64], tuple[str, ...] | None, tuple[str, ...]]:
     """Return the columns of numbers of a file, the names in its first column (or None), and the titles of the numbers.
 
-    ``is_name`` decides by its title, and by whether it is text, whether the first column holds names.
+    ``is_name`` returns whether the first column holds names, given its title and whether it is text.
     """
     arrow = extra("pyarrow", "reading Parquet")
     with reading_parquet(path, part):

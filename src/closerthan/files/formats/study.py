@@ -1,4 +1,4 @@
-"""The answers of a study of ``closerthan collect``, as its database holds them and as an export writes them.
+"""Answers of a study run by ``closerthan collect``: read from its database, with the columns of an export.
 
 The export of a study and ``closerthan fit STUDY`` read the same rows, so both give the same map.
 """
@@ -30,15 +30,15 @@ __all__ = [
 ]
 
 DATABASE = "answers.sqlite"
-"""The file with the answers in the folder of a study."""
+"""Name of the file in the folder of a study that holds the answers."""
 
 KEY = "pseudonym-key.txt"
-"""The file with the key of the pseudonyms in the folder of a study."""
+"""Name of the file in the folder of a study that holds the secret key from which pseudonyms are derived."""
 
 APPLICATION = 0x436C5468
-"""The number that marks a file as a database of closerthan: "ClTh"."""
+"""SQLite application id of the databases of closerthan: the characters "ClTh"."""
 
-_OLDEST = 4  # the version of the database that has all columns used here
+_OLDEST = 4  # first version of the database that has all columns used here
 _SIDES = ("left", "right")
 _RESPONSE = ("rt_ms", "kind", "place")
 _SELECTION = ("repeats_place", "score", "map", "probability")  # how the question was selected
@@ -51,7 +51,7 @@ Query = Callable[[str], Iterator[sqlite3.Row]]
 
 
 def is_study(folder: Path) -> bool:
-    """Return whether a folder is that of a study which has been served."""
+    """Return whether a folder holds a study that has been served, so that it has a database."""
     return (folder / DATABASE).is_file()
 
 
@@ -103,7 +103,7 @@ def answer_header(screen: Screen, *, everything: bool = False) -> list[str]:
 def answer_rows(
     query: Query, screen: Screen, name_of: Callable[[int, str | None], str], *, everything: bool = False
 ) -> Iterator[list[Any]]:
-    """Yield one row of cells per answer, ordered by participant and place. Pilots are left out.
+    """Yield one row of cells per answer, ordered by participant and place; pilot participants are left out.
 
     Parameters
     ----------
@@ -114,7 +114,7 @@ def answer_rows(
     name_of
         Returns the name of a participant, given the number and the recruiter's id.
     everything
-        Whether to include practice questions, skipped questions and ties, which no map uses.
+        Whether to include practice questions, skipped questions and ties, which are not fitted.
     """
     names = {row["number"]: row["name"] for row in query("SELECT number, name FROM objects")}
     rows = query(
@@ -170,12 +170,12 @@ class StudyTable(LoadedTable):
             screen = Screen.named("closer" if about is None else about[0])
             rows = list(answer_rows(connection.execute, screen, name_of))
         if not rows:
-            raise NoAnswerError(f"{path} holds no answer that counts yet")
+            raise NoAnswerError(f"{path} holds no answers that can be fitted yet")
         cells = zip(*rows, strict=True)
         columns = [Column.of_cells(["" if cell is None else str(cell) for cell in column]) for column in cells]
         super().__init__(path, "study of closerthan collect", list(zip(answer_header(screen), columns, strict=True)))
         if not secret:
-            self.notes.append(f"participants have numbers as names, because there is no {KEY} beside the database")
+            self.notes.append(f"participants are named by their numbers, because the folder has no file {KEY}")
 
 
 def _opened(path: Path) -> sqlite3.Connection:
@@ -198,7 +198,7 @@ def _check(connection: sqlite3.Connection, path: Path) -> None:
     (application,) = connection.execute("PRAGMA application_id").fetchone()
     (version,) = connection.execute("PRAGMA user_version").fetchone()
     if application != APPLICATION:
-        raise ValueError(f"{path} is not the database of a study; expected one that closerthan collect made")
+        raise ValueError(f"{path} is not the database of a study; expected one made by closerthan collect")
     if version < _OLDEST:
         raise ValueError(
             f"{path} was written by an older version of closerthan; update it with: "

@@ -135,7 +135,7 @@ class Column:
 
 
 def label_of(cell: Any) -> str:
-    """Return the label of a cell of any type, which is a text.
+    """Return the text that labels a cell of any type.
 
     Examples
     --------

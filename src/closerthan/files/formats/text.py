@@ -164,7 +164,7 @@ class TextTable(Table):
             if position not in self._numbers:
                 self._numbers[position] = parse_numbers(self, position, self._columns.pop(position))
         padded: list[str] = []
-        clean: list[str] | None = None  # labels that are known to be clean, since columns may share them
+        clean: list[str] | None = None  # labels without spaces to remove, which several columns may share
         for position, column in self._columns.items():
             if column.labels is not clean:
                 self._columns[position], changed = column.stripped()

@@ -105,8 +105,8 @@ def read_answers(path: str | os.PathLike[str] | Any, **options: Unpack[ReadingOp
     n_objects
         Number of objects, if some may not occur in the file.
     ties, self_pairs, missing
-        Whether answers that are ties, that compare an object with itself, or that have an empty cell are an "error" or
-        dropped ("drop").
+        What to do with ties, with answers that compare an object with itself, and with answers that have an empty
+        cell: raise an "error" or "drop" them.
     where
         Read only rows that have a certain value (or one of a list) in a column, ``{"block": [1, 2]}``, or that satisfy
         conditions, which begin with !=, <, <=, > or >=: ``{"worker": "!=w7", "rt": [">=300", "<5000"]}``.
@@ -258,8 +258,8 @@ def _derive(selection: "_Selection", reading: Reading) -> _Derived:
         n_random = int(random.rows.sum())
         if n_random < table.n_rows:
             notes.append(
-                f"{n_random:,} of {table.n_rows:,} questions are random ones ({table.title(random.column)}); errors on "
-                "held-out answers are measured on these"
+                f"{n_random:,} of {table.n_rows:,} questions were drawn at random "
+                f"({table.title(random.column)}); errors on held-out answers are measured on these"
             )
     trials = Trials(times, sides, table.lines, None if random is None else random.rows)
     make = Comparisons.from_triplets if rows.shape[1] == 3 else Comparisons.from_quadruplets

@@ -158,7 +158,7 @@ class CheckCount(NamedTuple):
 
 
 def count_checks(table: Table, layout: Layout, rows: NDArray[np.bool_]) -> Mapping[str, CheckCount]:
-    """Count the catch trials with a known correct answer by person; all under "" if people are unknown."""
+    """Count each person's catch trials with a known correct answer; the person is "" if people are unknown."""
     trials = SelectedRows(table, np.flatnonzero(rows))
     try:
         passed, failed = _outcomes(Interpretation(trials, layout))

@@ -57,7 +57,7 @@ FORMS = (
 # The default meaning of three or four columns without names.
 _USUAL = {3: FORMS[4], 4: FORMS[5]}
 
-# Winner and loser say as much as left, right and winner; a column called "other" is too vague for a loser.
+# Winner and loser contain the same information as left, right and winner; "other" is too vague a name for a loser.
 _LEFT_AND_RIGHT, _WON_AND_LOST = FORMS[3], FORMS[4]
 _VAGUE = ("other",)
 
@@ -204,7 +204,7 @@ def _is_plausible(form: Form, by_role: Mapping[str, tuple[int, ...]]) -> bool:
     n_ranked, n_shown = len(by_role.get("ranking", ())), len(by_role.get("shown", ()))
     if n_ranked and n_ranked < 2 and not n_shown:
         return False
-    if n_ranked and n_shown and n_shown <= n_ranked:  # a ranking of all objects says everything by itself
+    if n_ranked and n_shown and n_shown <= n_ranked:  # a ranking of all objects needs no list of the objects
         return False
     return "shown" not in by_role or len(by_role["shown"]) >= 2
 

@@ -72,7 +72,7 @@ def find_column(table: Table, column: str | int, purpose: str) -> int:
 
 
 def columns_called(table: Table, column: str | int) -> list[int]:
-    """Return the positions of the columns with this name (an exact match is preferred), or the position itself."""
+    """Return the positions of the columns with this name, preferably exact matches; a position is returned as it is."""
     if isinstance(column, int):
         return [column] if 0 <= column < len(table.names) else []
     return [place for place, name in enumerate(table.names) if name == column] or [
@@ -109,7 +109,7 @@ class Conditions(NamedTuple):
         is_single = isinstance(conditions, str) or not isinstance(conditions, Sequence | set | frozenset)
         several = [conditions] if is_single else conditions
         if not len(several):
-            raise ValueError("where lists a column without values; name at least one, or leave the column out")
+            raise ValueError("a column in where has no values; pass at least one, or leave the column out")
         values, bounds = [], []
         for condition in several:
             text = label_of(condition)
@@ -117,7 +117,7 @@ class Conditions(NamedTuple):
             sign = next((sign for sign in OPERATORS if is_text and text.startswith(sign)), "=")
             rest = text.removeprefix(sign) if is_text else text
             if is_text and text.startswith(sign) and rest[:1] and rest[:1] in _SIGNS:
-                raise ValueError(f"where contains {text!r}; {_EXPECTED}")
+                raise ValueError(f"{text!r} in where is not a condition; {_EXPECTED}")
             if sign == "=":
                 values.append(rest)
             else:
@@ -153,7 +153,7 @@ OPERATORS = ("!=", *COMPARED, "=")
 """Operators at the beginning of a condition, the longer ones first."""
 
 _SIGNS = "=<>!~"
-_EXPECTED = "a condition is an operator (=, !=, <, <=, > or >=) and a value"
+_EXPECTED = "expected an operator (=, !=, <, <=, > or >=) and a value"
 
 
 def matching_rows(table: Table, conditions: Mapping[int, Conditions]) -> NDArray[np.bool_] | None:
@@ -189,7 +189,7 @@ def _bound(sign: str, bound: str) -> float:
     try:
         return float(bound)
     except ValueError:
-        raise ValueError(f"where contains '{sign}{bound}'; {sign} takes a number") from None
+        raise ValueError(f"'{sign}{bound}' in where is not a condition; {sign} must be followed by a number") from None
 
 
 def _same(cell: str, value: str) -> bool:

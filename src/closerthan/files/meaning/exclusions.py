@@ -1,4 +1,4 @@
-"""Rows that a study marks as excluded: the answers of people whom the researcher left out."""
+"""Rows that are marked as excluded: answers of people whom the researcher left out of the analysis."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +17,7 @@ def exclusion_column(table: Table) -> int | None:
 
 
 def excluded_rows(table: Table, position: int) -> NDArray[np.bool_] | None:
-    """Return a mask of the rows that are marked by yes, true or 1; None if no row is, or if the cells are no marks."""
+    """Return a mask of the rows that are marked by yes, true or 1; None if there are none, or a cell is neither."""
     column = table.column(position)
     cells = [cell.strip().lower() for cell in column.labels]
     if not all(cell in YES | NO for cell in cells):

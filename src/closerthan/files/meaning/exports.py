@@ -5,7 +5,7 @@ tool           peculiarities of its tables
 =============  ===================================================================================================
 Salmon         objects are numbered from 0; their names are in separate columns (head_filename, ...)
 tripletTools   the same, with the names of head and winner in Center and Answer
-NEXT           none: Center, Left, Right and Answer
+NEXT           columns Center, Left, Right and Answer; no peculiarities
 jsPsych        one row per screen; stimulus, choices (a list) and response (the number of the button, or a key)
 PsychoPy       one row per screen; answers and times are in columns named after a component, such as resp.keys
 Qualtrics      one row per person, three header rows; columns of loop & merge begin with the number of the repetition

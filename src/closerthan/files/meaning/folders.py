@@ -36,9 +36,7 @@ def files_in(folder: Path) -> list[Path]:
     if (folder / "result.npz").exists() or any((folder / f"map.{kind}").exists() for kind in ("csv", "parquet", "npz")):
         raise ValueError(f"{folder} is the folder of a fit; a file or a folder of answers is expected")
     if (folder / "study.toml").exists():
-        raise ValueError(
-            f"{folder} is a study without answers; let people answer with: closerthan collect serve {folder}"
-        )
+        raise ValueError(f"{folder} is a study without answers; collect some with: closerthan collect serve {folder}")
     files = sorted(
         file
         for file in folder.iterdir()
@@ -109,7 +107,7 @@ class FolderTable(Table):
         titles = dict.fromkeys(
             name if name is not None else place for table in tables.values() for place, name in enumerate(table.names)
         )
-        # Lists become numbered columns, but in the file of a person without questions they are an empty column.
+        # Lists become numbered columns, but a file without any list has an empty column instead.
         titles = {title: None for title in titles if title != "" and f"{title}_1" not in titles}
         self._people = [title for title in titles if isinstance(title, str) and fits(_PERSON, title)]
         if not self._people:

@@ -167,15 +167,15 @@ class Interpretation:
 
     def _unranked(self) -> Codes:
         """Return the objects that are shown and not ranked; other cells are empty."""
-        shown, ranked = self._of("shown"), self._items
-        self._require_lists(shown, "shown", at_least=2, anchor=self._anchor)
-        is_ranked = (shown[:, :, np.newaxis] == ranked[:, np.newaxis]).any(axis=2)
-        is_shown = (shown[:, :, np.newaxis] == ranked[:, np.newaxis]).any(axis=1) | (ranked == EMPTY)
+        options, ranked = self._of("shown"), self._items
+        self._require_lists(options, "shown", at_least=2, anchor=self._anchor)
+        is_ranked = (options[:, :, np.newaxis] == ranked[:, np.newaxis]).any(axis=2)
+        is_shown = (options[:, :, np.newaxis] == ranked[:, np.newaxis]).any(axis=1) | (ranked == EMPTY)
         if not is_shown.all():
             row = int(np.argmin(is_shown.all(axis=1)))
             name = self.labels[ranked[row, int(np.argmin(is_shown[row]))]]
             raise self.table.error(row, f"{name!r} is ranked, but it is not among the objects shown")
-        return np.where(is_ranked, EMPTY, shown).astype(np.int32)
+        return np.where(is_ranked, EMPTY, options).astype(np.int32)
 
     def _add(self, rows: Mask, option: str, message: Callable[[int], str]) -> None:
         if rows.any():

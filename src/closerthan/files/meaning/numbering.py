@@ -114,7 +114,7 @@ def _detect(labels: Sequence[str], names: Sequence[str] | None, n_objects: int |
             raise BadLabelError(
                 decimal,
                 f"{decimal!r} is not a whole number",
-                "objects are names or whole numbers ({numbering} takes it as a name)",
+                "objects are names or whole numbers ({numbering} treats it as a name)",
                 numbering="names",
             )
         return "names", "they are not numbers"

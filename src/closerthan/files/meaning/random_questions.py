@@ -36,7 +36,7 @@ def kind_columns(table: Table, used: Collection[int]) -> list[int]:
 
 
 def random_questions(table: Table, columns: Sequence[int]) -> RandomQuestions | None:
-    """Return the rows in which a column says that the question was drawn at random; None if no column says so.
+    """Return the rows that a column marks as random questions; None if no column does.
 
     A row without a kind of question is not random.
     """

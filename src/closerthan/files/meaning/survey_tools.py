@@ -25,7 +25,7 @@ _SIDES = frozenset({"left", "right"})
 
 
 def qualtrics_table(table: Table) -> Table:
-    """Return an export of Qualtrics with one row per person and repetition."""
+    """Rearrange an export of Qualtrics into one row per person and repetition."""
     loops: dict[int, dict[str, int]] = {}
     for place, name in enumerate(table.names):
         match = _LOOP.fullmatch(name or "")
@@ -34,13 +34,13 @@ def qualtrics_table(table: Table) -> Table:
             if title == _RESPONSE_TIME or is_usual_name(title):
                 loops.setdefault(int(match[1]), {})[title] = place
     rows = _rows_of_people(table)
-    if not loops and len(rows) == table.n_rows:  # somebody has removed the headers and rearranged the table
+    if not loops and len(rows) == table.n_rows:  # the headers were removed, so the table has been rearranged already
         return table
     if not any(fits("anchor", title) or fits("odd", title) for loop in loops.values() for title in loop):
         raise ValueError(
             f"{table.path}: the export of Qualtrics does not say which objects each question showed; repeat the "
             "question by loop & merge, store the objects of each repetition in columns such as 1_anchor, 1_left and "
-            "1_right (embedded data), and call the question answer, so that its columns are 1_answer, 2_answer, ..."
+            "1_right (embedded data), and name the question 'answer', so that its columns are 1_answer, 2_answer, ..."
         )
     people = next(place for place, name in enumerate(table.names) if name and plain(name) == "response_id")
     cells = _cells(table, sorted({people, *(place for loop in loops.values() for place in loop.values())}))
@@ -88,25 +88,25 @@ def gorilla_table(table: Table) -> Table:
     ]
     responses = [place for place, name in enumerate(names) if name and plain(name) == "response"]
     if not options and any(name and (fits("near", name) or fits("odd", name)) for name in names):
-        return renamed  # somebody has rearranged the table
+        return renamed  # the table has been rearranged already
     if not options or len(responses) != 1:
         raise ValueError(
-            f"{table.path}: the export of Gorilla needs the column Response, and columns of the spreadsheet with the "
-            "objects of a trial, called anchor, left and right, or item_1, item_2 and item_3; rename the columns of "
-            "your spreadsheet in the file, or pass another file"
+            f"{table.path}: an export of Gorilla must have the column Response, and columns of your spreadsheet with "
+            "the objects of each trial, called anchor, left and right, or item_1, item_2 and item_3; rename the "
+            "columns in the file"
         )
     cells = _cells(table, [*options, *responses])
-    shown = [{cells[place][row].strip() for place in options} - MISSING for row in range(table.n_rows)]
-    response = [cell.strip() for cell in cells[responses[0]]]
+    objects_of_rows = [{cells[place][row].strip() for place in options} - MISSING for row in range(table.n_rows)]
+    response_of_rows = [cell.strip() for cell in cells[responses[0]]]
     is_answer = [
-        bool(objects) and (said in objects or said.lower() in _SIDES)
-        for objects, said in zip(shown, response, strict=True)
+        bool(objects) and (response in objects or response.lower() in _SIDES)
+        for objects, response in zip(objects_of_rows, response_of_rows, strict=True)
     ]
     if not any(is_answer):
         raise ValueError(
-            f"{table.path}: in no row is the Response one of the objects in "
-            f"{', '.join(table.title(place) for place in options)}; write the objects in the spreadsheet as they are "
-            "called in the responses"
+            f"{table.path}: no Response is one of the objects in "
+            f"{', '.join(table.title(place) for place in options)}; use the same names in the spreadsheet and in the "
+            "responses"
         )
     n_others = len(is_answer) - sum(is_answer)
     renamed.notes.append(f"{n_others:,} other events, such as fixations and screens without a question, are left out")
@@ -114,7 +114,7 @@ def gorilla_table(table: Table) -> Table:
 
 
 class _Renamed(TableWrapper):
-    """A table with other names of its columns."""
+    """A table whose columns are renamed."""
 
     def column(self, position: int) -> Column:
         """Return a column of labels."""
@@ -122,7 +122,7 @@ class _Renamed(TableWrapper):
 
 
 def _gorilla_name(name: str | None) -> str:
-    """Return the name of a column, without the mark of the spreadsheet's columns.
+    """Return the name of a column, without the prefix that Gorilla gives to columns of the spreadsheet.
 
     Examples
     --------

@@ -41,7 +41,7 @@ def response_times(table: Table, layout: Layout, explicit: bool, notes: list[str
         notes.append(f"{n_invalid:,} times in {title} are negative or infinite and are treated as missing")
     times: NDArray[np.float64] = values[column.codes]
     if np.isnan(times).all():
-        notes.append(f"column {title} is not used: it has no time")
+        notes.append(f"column {title} is not used: it contains no times")
         return None
     name = plain(table.names[position] or "")
     named_unit = next((unit for suffix, unit in SECONDS.items() if name.endswith(suffix)), None)

@@ -82,7 +82,7 @@ def read_part(
     numberings = {each.numbering for each in parts}
     if (
         len(numberings) > 1
-    ):  # a part may be too small for a reliable detection, so all are read again with one numbering
+    ):  # a part may be too small for a reliable detection, so all parts are read again with the same numbering
         numbering: Any = "names" if "names" in numberings else "0-based"
         part = _read(path, place, dataclasses.replace(reading, numbering=numbering), portion)
         parts = [each for each in processes.all_gather(_Objects.of(part)) if each.numbering is not None]
@@ -93,7 +93,8 @@ def read_part(
     if parts[0].names is None:
         return _renumbered(part, width.pop(), n_objects, None)
     if any(each.numbering != "names" for each in parts):
-        names = max((each.names or () for each in parts), key=len)  # numbers from 1
+        # Objects are numbered from 1, so the longest list has all names.
+        names = max((each.names or () for each in parts), key=len)
     else:
         names = _all_names([each.names or () for each in parts])
     return _renumbered(part, width.pop(), len(names), names)
@@ -264,7 +265,7 @@ def _all_names(lists: Sequence[tuple[str, ...]]) -> tuple[str, ...]:
 def _renumbered(
     part: tuple[Comparisons, str] | None, width: int, n_objects: int, names: tuple[str, ...] | None
 ) -> Comparisons:
-    """Return the comparisons of a part, renumbered to the objects of all parts."""
+    """Return the comparisons of a part, with the object numbers that all parts share."""
     if part is None:
         return Comparisons(np.empty((0, width), np.int32), n_objects, names=names)
     answers = part[0]

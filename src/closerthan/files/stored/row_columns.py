@@ -21,7 +21,7 @@ _DTYPES = {"weight": np.float64, "participant": np.int32, "answer": np.int32, "b
 
 
 class RowColumns:
-    """Copies of the columns other than objects, filled batch by batch.
+    """Copies of all columns that do not hold objects, filled batch by batch.
 
     Parameters
     ----------

@@ -88,7 +88,7 @@ def _delimited(delimiter: str) -> Callable[[Comparisons, BinaryIO], None]:
 
 
 def _row_columns(comparisons: Comparisons) -> dict[str, NDArray[Any]]:
-    """Return the columns other than objects: numbers, or codes of people and sides."""
+    """Return all columns that do not hold objects, as numbers or as codes of people and sides."""
     random = comparisons.random
     columns = {
         "weight": comparisons.weights,

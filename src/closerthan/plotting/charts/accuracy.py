@@ -21,8 +21,8 @@ def accuracy_figure(scores: Any, *, title: str | None = None, ax: Any = None) ->
     Parameters
     ----------
     scores
-        A result of :func:`closerthan.score_features`, or :class:`closerthan.AlignedScores`, which have bars for the
-        features as they are and for aligned features.
+        A result of :func:`closerthan.score_features`, or :class:`closerthan.AlignedScores`, which have
+        one bar for the original features and one for the aligned features.
     title, ax
         As in :func:`map_figure`.
 
@@ -52,13 +52,13 @@ def accuracy_figure(scores: Any, *, title: str | None = None, ax: Any = None) ->
         if kind:
             handles.append(bars)
             texts.append(kind)
-    shown = [one for by_model in series.values() for one in by_model.values()]
-    chance = shown[0].chance
+    accuracies = [one for by_model in series.values() for one in by_model.values()]
+    chance = accuracies[0].chance
     handles.append(ax.axvline(chance, color=GREY, linestyle="--", linewidth=0.9))
     texts.append(f"chance: {100 * chance:.0f} %")
-    most = float(np.max([one.high for one in shown]))
+    most = float(np.max([one.high for one in accuracies]))
     ceilings = [one for one in scores.ceilings if one.is_known]
-    if ceilings:  # the last one is about different people, if there are people
+    if ceilings:  # the last one is that of different people, if people are known
         low, high = ceilings[-1].best_accuracy
         handles.append(ax.axvspan(low, high, color=GREY, alpha=0.25, linewidth=0, zorder=0))
         texts.append(f"best possible: {100 * low:.0f} to {100 * high:.0f} %")
@@ -67,7 +67,7 @@ def accuracy_figure(scores: Any, *, title: str | None = None, ax: Any = None) ->
     ax.set_ylim(len(names) - 0.4, -0.6)
     ax.set_xlim(0, min(1.02 * most + 0.02, 1.02))
     ax.xaxis.set_major_formatter(lambda value, _: f"{100 * value:g} %")
-    tidy(ax, title=title, x=f"accuracy ({shown[0].noun}s predicted)")
+    tidy(ax, title=title, x=f"accuracy ({accuracies[0].noun}s predicted)")
     ax.tick_params(axis="y", length=0)
     columns = 2 if len(texts) < 5 else 3
     place = {"loc": "upper center", "bbox_to_anchor": (0.5, 0.0), "borderaxespad": BELOW}

@@ -22,7 +22,7 @@ def scale_figure(scales: Any, *, unit: str = "", title: str | None = None, ax: A
     Parameters
     ----------
     scales
-        A result of :func:`closerthan.scale`, or several by the names of observers or conditions.
+        A result of :func:`closerthan.scale`, or a mapping from names of observers or conditions to such results.
     unit
         Title of the horizontal axis, such as "contrast" or "luminance (cd/m²)".
     title, ax
@@ -52,12 +52,13 @@ def scale_figure(scales: Any, *, unit: str = "", title: str | None = None, ax: A
         )
     first = next(iter(several.values()))
     ends = [min(one.levels[0] for one in several.values()), max(one.levels[-1] for one in several.values())]
-    ax.plot(ends, [0, 1], color=GREY, linewidth=0.7, linestyle=(0, (1, 3)), zorder=0)  # a scale that follows the unit
+    # the scale that would be linear in the unit
+    ax.plot(ends, [0, 1], color=GREY, linewidth=0.7, linestyle=(0, (1, 3)), zorder=0)
     if any(name != f"{value:g}" for name, value in zip(first.level_names, first.levels, strict=True)):
         ax.set_xticks(first.levels, [one_line(name, 20) for name in first.level_names], parse_math=False)
-    # Bands of uncertain scales would flatten the curves; the axis shows the curves and a margin.
-    shown = np.concatenate([one.values for one in several.values()])
-    least, most = min(float(shown.min()), 0.0), max(float(shown.max()), 1.0)
+    # Wide bands would flatten the curves, so the vertical axis fits the curves and a margin, and bands may be cut off.
+    values = np.concatenate([one.values for one in several.values()])
+    least, most = min(float(values.min()), 0.0), max(float(values.max()), 1.0)
     reach = 0.25 * (most - least)
     bands = [(float(np.min(one.low)), float(np.max(one.high))) for one in several.values()]
     ax.set_ylim(

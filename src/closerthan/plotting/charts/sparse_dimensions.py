@@ -16,7 +16,7 @@ LONGEST = 46  # characters of a description
 
 @checked
 def dimensions_figure(dimensions: Any, *, title: str | None = None, ax: Any = None) -> Any:
-    """Draw the sum of each dimension as a bar, with the objects at its top and how often it was found again.
+    """Draw the sum of each dimension as a bar, with its top objects and the number of refits that found it again.
 
     Parameters
     ----------
@@ -54,9 +54,7 @@ def dimensions_figure(dimensions: Any, *, title: str | None = None, ax: Any = No
     ax.grid(visible=False, axis="y")
     if is_known and n_dims and not returns.all():
         first = [int(np.argmax(returns)), int(np.argmin(returns))] if returns.any() else [0]
-        texts = (
-            ["found again in most refits", "not found again in most"] if returns.any() else ["not found again in most"]
-        )
+        texts = ["found again in most refits", "not found again in most refits"][-len(first) :]
         legend(ax, [bars[k] for k in first], texts, loc="lower right")
     return figure
 

@@ -18,7 +18,7 @@ def weights_figure(
 ) -> Any:
     """Draw the people as points by their weights of two dimensions, with 95 % intervals.
 
-    People on the diagonal weigh both alike; those far down on it are less consistent.
+    People on the diagonal give both the same weight; the smaller their weights, the less consistent their answers.
 
     Parameters
     ----------

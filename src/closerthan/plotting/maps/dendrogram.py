@@ -80,7 +80,7 @@ def dendrogram_figure(
 
 
 def _pictures(ax: Any, pictures: dict[int, Any]) -> None:
-    """Draw pictures, by the height of their leaf, to the right of the tree; they do not overlap."""
+    """Draw a picture to the right of each leaf, small enough not to overlap; the keys are the heights of the leaves."""
     if not pictures:
         return
     figure = ax.figure.figure

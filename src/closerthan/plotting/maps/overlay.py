@@ -26,7 +26,7 @@ def overlay_figure(
     title: str | None = None,
     ax: Any = None,
 ) -> Any:
-    """Draw a map over a reference map, with a line between the two places of each object.
+    """Draw a map over a reference map, with a line between the two positions of each object.
 
     Parameters
     ----------

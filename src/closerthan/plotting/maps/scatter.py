@@ -28,13 +28,13 @@ from closerthan.plotting.palette import COLOURS, GREY, RAMP, Palette, palette_of
 __all__ = ["MapOptions", "MapStyle", "draw_map", "map_figure"]
 
 SHAPES = ("o", "s", "^", "D", "v")
-MANY = 5000  # points: more are drawn as one bitmap in PDF and SVG files, which would be slow to open otherwise
+MANY = 5000  # points; with more, PDF and SVG files contain them as one bitmap, since they would be slow to open
 WIDTH = 7.5  # inches: default width of a figure
 SMALLEST_FONT = 5.0  # points: the smallest size that journals allow
 MOST_ROOM = 2.0  # largest factor by which ellipses and the like may widen the frame of a map
 LEFT_OUT_PICTURES = "{:,} of {:,} thumbnails not shown for lack of space"
 FAR_AWAY = "{:,} {} far outside this frame, in the direction of the arrow heads"
-FAR = 8.0  # objects this many times as far from the centre as 90 % of the others would squeeze them into a dot
+FAR = 8.0  # objects are drawn at the edge if they are this many times as far from the centre as 90 % of all objects
 
 
 class MapOptions(TypedDict, total=False):
@@ -235,7 +235,7 @@ def _with_room(
     reach: NDArray[np.float64],
     one_dim: bool,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Widen the frame to hold shapes around the points, up to the factor at which the map would look like a dot."""
+    """Widen the frame to hold shapes around the points, at most by a factor that keeps the map itself readable."""
     finite = np.isfinite(reach).all(axis=1)
     if not finite.any():
         return low, high
