@@ -133,7 +133,23 @@ class TestFit:
         assert '"name":"Held-out error"' in text(folder / "report.html")
 
     def test_gives_the_map_of_the_library(self, cities, empty_folder):
-        closerthan("fit", cities, *FAST, "--dims", 3, "--loss", "tste", "--solver", "sgd", "--seed", 4, "--epochs", 9)
+        closerthan(
+            "fit",
+            cities,
+            *FAST,
+            "--dims",
+            3,
+            "--loss",
+            "tste",
+            "--penalty",
+            "0",
+            "--solver",
+            "sgd",
+            "--seed",
+            4,
+            "--epochs",
+            9,
+        )
         embedding, _ = ct.files.read_map("cities-map/map.csv")
         alone = ct.embed(ct.read_comparisons(cities), 3, loss="tste", penalty=0, solver="sgd", seed=4, epochs=9)
         assert np.array_equal(embedding, alone.embedding)
@@ -521,7 +537,9 @@ class TestDims:
             return plain(answers, plan, scheme, on_fit)
 
         monkeypatch.setattr(dims_module, "scores_of", interrupted)
-        done = CliRunner().invoke(app, ["dims", str(cities), "--repeats", "1", "--out", "kept", "--loss", "soe"])
+        done = CliRunner().invoke(
+            app, ["dims", str(cities), "--repeats", "1", "--out", "kept", "--loss", "soe", "--penalty", "0"]
+        )
         assert done.exit_code == 130
         assert "interrupted after 2 dimensions" in " ".join(done.output.split())
         assert len(text("kept/dims.csv").splitlines()) == 3
@@ -623,7 +641,7 @@ def fitted(tmp_path_factory):
     ct.files.write_comparisons(ct.datasets.eurodist().comparisons(), place / "cities.csv")
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(place)
-        closerthan("fit", "cities.csv", *FAST, "--loss", "ste", "--dims", 3, "--out", "fitted")
+        closerthan("fit", "cities.csv", *FAST, "--loss", "ste", "--penalty", "0", "--dims", 3, "--out", "fitted")
     return place
 
 
@@ -700,7 +718,7 @@ def test_ctrl_c_while_the_figure_is_drawn_leaves_it_out(cities, empty_folder, mo
         os.kill(os.getpid(), signal.SIGINT)
 
     monkeypatch.setattr("closerthan.plotting.map_figure", interrupted)
-    done = closerthan("fit", cities, "--held-out", 0, "--loss", "ste", code=130)
+    done = closerthan("fit", cities, "--held-out", 0, "--loss", "ste", "--penalty", "0", code=130)
     assert "map.png was left out" in done.stderr
     assert {path.name for path in Path("cities-map").iterdir()} >= {"map.csv", "result.npz", "report.html"}
     assert not Path("cities-map/map.png").exists()
@@ -799,17 +817,17 @@ class TestFolders:
         (empty_folder / "later").symlink_to("new")
         (empty_folder / "self").symlink_to("self")
         for name, target in (("link", "real"), ("later", "new")):
-            closerthan("fit", cities, "--loss", "ste", *FAST, "--out", name)
+            closerthan("fit", cities, "--loss", "ste", "--penalty", "0", *FAST, "--out", name)
             assert (empty_folder / name).is_symlink()
             assert (empty_folder / target / "map.csv").exists()
-        closerthan("fit", cities, "--loss", "ste", *FAST, "--out", "link", "--force")
+        closerthan("fit", cities, "--loss", "ste", "--penalty", "0", *FAST, "--out", "link", "--force")
         assert (empty_folder / "link").is_symlink()
         assert "nothing can be written to" in said("fit", cities, "--out", "self")
 
     def test_whatever_is_called_so_that_no_text_can_say_it(self, cities, empty_folder):
         called = os.fsdecode(b"caf\xe9.csv")
         os.rename(cities, called)
-        closerthan("fit", called, "--loss", "ste", "--held-out", 0)
+        closerthan("fit", called, "--loss", "ste", "--penalty", "0", "--held-out", 0)
         folder = os.fsdecode(b"caf\xe9-map")
         assert json.loads(text(f"{folder}/settings.json"))["file"] == "caf\\xe9.csv"
         assert "caf\\xe9.csv" in text(f"{folder}/report.html")
@@ -852,7 +870,7 @@ class TestFolders:
             return plain(*given, **options)
 
         monkeypatch.setattr(module, name, pressed)
-        closerthan("fit", cities, "--loss", "ste", "--no-report")
+        closerthan("fit", cities, "--loss", "ste", "--penalty", "0", "--no-report")
         assert ct.Result.load("cities-map/result.npz").stopped_by != "interrupted"
 
     def test_that_fill_the_disk_lose_nothing(self, cities, empty_folder, monkeypatch):
@@ -898,7 +916,9 @@ def test_what_it_advises_can_be_pasted(empty_folder):
     rows = [rng.permutation(12)[:3].tolist() for _ in range(400)]
     (empty_folder / "my noise.txt").write_text("q;yes;no\n" + "".join(f"{a};{b};{c}\n" for a, b, c in rows))
     reading = ("--column", "anchor=q", "--column", "near=yes", "--column", "far=no", "--delimiter", ";")
-    shown = " ".join(closerthan("fit", "my noise.txt", "--no-report", "--loss", "ste", *reading).stdout.split())
+    shown = " ".join(
+        closerthan("fit", "my noise.txt", "--no-report", "--loss", "ste", "--penalty", "0", *reading).stdout.split()
+    )
     command = re.search(r"closerthan info .*?--delimiter ';'", shown)[0]
     closerthan(*shlex.split(command)[1:])
     assert "--loss auto" in shown
@@ -934,8 +954,8 @@ def fits(tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(place)
         printed("simulate", "answers.csv", "--objects", 12, "--answers", 1200, "--noise", "ste")
-        output = printed("fit", "answers.csv", "--loss", "ste", "--no-report", "--replicates", 20)
-        printed("fit", "answers.csv", "--loss", "soe", "--no-report", "--out", "plain-map")
+        output = printed("fit", "answers.csv", "--loss", "ste", "--penalty", "0", "--no-report", "--replicates", 20)
+        printed("fit", "answers.csv", "--loss", "soe", "--penalty", "0", "--no-report", "--out", "plain-map")
     (place / "output.txt").write_text(output)
     return place
 
@@ -944,7 +964,20 @@ def fits(tmp_path_factory):
 def test_all_figures_are_written_in_the_format_that_was_chosen(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     printed("simulate", "answers.csv", "--objects", 8, "--answers", 400, "--noise", "ste")
-    options = ("--loss", "ste", "--no-report", "--replicates", 6, "--no-enough", "--held-out", 0, "--groups", 2)
+    options = (
+        "--loss",
+        "ste",
+        "--penalty",
+        "0",
+        "--no-report",
+        "--replicates",
+        6,
+        "--no-enough",
+        "--held-out",
+        0,
+        "--groups",
+        2,
+    )
     output = printed("fit", "answers.csv", *options, "--format", "svg")
     figures = {
         path.name for path in (tmp_path / "answers-map").iterdir() if path.suffix not in (".csv", ".npz", ".json")
@@ -1011,7 +1044,7 @@ def test_a_map_without_its_fit_has_no_probability(fits, monkeypatch):
 
 def test_dims_gives_one_verdict(fits, monkeypatch):
     monkeypatch.chdir(fits)
-    shown = printed("dims", "answers.csv", "--loss", "soe", "--repeats", 1, "--out", "verdict")
+    shown = printed("dims", "answers.csv", "--loss", "soe", "--penalty", "0", "--repeats", 1, "--out", "verdict")
     verdict = " ".join(shown.split())
     assert verdict.count("predict significantly better") == 1
     assert "worth" not in verdict
@@ -1023,7 +1056,7 @@ def test_dims_holds_out_people_where_they_are_known(fits, monkeypatch):
     rows = ct.read_comparisons("answers.csv").rows
     people = np.arange(len(rows)) % 10
     ct.files.write_comparisons(ct.Comparisons.from_triplets(rows, people=people), "people.csv")
-    words = ("dims", "people.csv", "--most", 1, "--loss", "soe", "--repeats", 1, "--force")
+    words = ("dims", "people.csv", "--most", 1, "--loss", "soe", "--penalty", "0", "--repeats", 1, "--force")
     assert "over 10 people, each held out as a whole" in printed(*words)
     assert "questions, each held out as a whole" in printed(*words, "--by", "answers")
 
@@ -1034,11 +1067,25 @@ def test_people_and_the_learning_curve_are_written_unless_they_are_left_out(fits
     rows = ct.read_comparisons("answers.csv").rows
     answers = ct.Comparisons.from_triplets(rows, people=np.arange(len(rows)) % 6)
     ct.files.write_comparisons(answers, "study.csv")
-    output = printed("fit", "study.csv", "--loss", "soe", "--no-report", "--replicates", 5, "--people", "skip")
+    output = printed(
+        "fit", "study.csv", "--loss", "soe", "--penalty", "0", "--no-report", "--replicates", 5, "--people", "skip"
+    )
     assert "Enough?" in output
     assert (fits / "study-map" / "learning-curve.csv").exists()
     assert not (fits / "study-map" / "people.csv").exists()
-    printed("fit", "study.csv", "--loss", "soe", "--no-report", "--replicates", 5, "--no-enough", "--force")
+    printed(
+        "fit",
+        "study.csv",
+        "--loss",
+        "soe",
+        "--penalty",
+        "0",
+        "--no-report",
+        "--replicates",
+        5,
+        "--no-enough",
+        "--force",
+    )
     assert {"people.csv", "people.png", "people-matrix.csv", "people-matrix.png", "calibration.csv"} <= {
         file.name for file in (fits / "study-map").iterdir()
     }

@@ -24,7 +24,7 @@ def study(tmp_path, monkeypatch):
 
 
 def test_the_command_writes_weights_map_and_models(study, tmp_path):
-    done = closerthan("individuals", study, "--kind", "odd-one-out", "--loss", "ste")
+    done = closerthan("individuals", study, "--kind", "odd-one-out", "--loss", "ste", "--penalty", "0")
     assert done.exit_code == 0, done.output
     assert "weigh the dimensions differently" in done.stdout.replace("\n  ", " ")
     folder = tmp_path / "study-individuals"
@@ -38,7 +38,9 @@ def test_the_command_writes_weights_map_and_models(study, tmp_path):
 
 
 def test_with_a_spread_nothing_is_held_out(study, tmp_path):
-    done = closerthan("individuals", study, "--kind", "odd-one-out", "--loss", "ste", "--spread", 0.5, "-o", "out")
+    done = closerthan(
+        "individuals", study, "--kind", "odd-one-out", "--loss", "ste", "--penalty", "0", "--spread", 0.5, "-o", "out"
+    )
     assert done.exit_code == 0, done.output
     assert "not tested" in done.stdout
     assert not (tmp_path / "out" / "models.csv").exists()

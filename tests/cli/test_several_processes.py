@@ -75,14 +75,38 @@ def ended(process):
 
 def fit(folder, *words, before=""):
     return ended(
-        started(folder, "fit", "answers.csv", "--loss", "ste", "--held-out", 0, "--no-report", *words, before=before)
+        started(
+            folder,
+            "fit",
+            "answers.csv",
+            "--loss",
+            "ste",
+            "--penalty",
+            "0",
+            "--held-out",
+            0,
+            "--no-report",
+            *words,
+            before=before,
+        )
     )
 
 
 def fit_here(folder, *words):
     """The same in this process, which is quicker to begin."""
     with contextlib.chdir(folder):
-        words = ["fit", "answers.csv", "--loss", "ste", "--held-out", "0", "--no-report", *map(str, words)]
+        words = [
+            "fit",
+            "answers.csv",
+            "--loss",
+            "ste",
+            "--penalty",
+            "0",
+            "--held-out",
+            "0",
+            "--no-report",
+            *map(str, words),
+        ]
         done = CliRunner().invoke(app, words)
     return done.exit_code, done.stdout, done.stderr
 
@@ -201,7 +225,20 @@ def test_of_two_fits_into_one_folder_one_wins_and_the_other_says_so(folder):
 @pytest.mark.slow
 @pytest.mark.parametrize("closed", ["2>&-", ">&-", pytest.param("<&- >&- 2>&-", marks=pytest.mark.slow)])
 def test_where_nobody_listens_a_map_is_written_all_the_same(closed, folder):
-    words = [sys.executable, "-c", RUN, "fit", "answers.csv", "--loss", "ste", "--held-out", "0", "--no-report"]
+    words = [
+        sys.executable,
+        "-c",
+        RUN,
+        "fit",
+        "answers.csv",
+        "--loss",
+        "ste",
+        "--penalty",
+        "0",
+        "--held-out",
+        "0",
+        "--no-report",
+    ]
     done = subprocess.run(["sh", "-c", f'exec "$@" {closed}', "sh", *words], cwd=folder, env=OURS, check=False)
     assert done.returncode == 0
     assert ct.Result.load(folder / "answers-map" / "result.npz").embedding.shape == (15, 2)
@@ -234,7 +271,7 @@ def test_a_reader_who_has_seen_enough_is_no_error(folder):
 )
 def test_an_environment_that_cannot_work_is_reported_before_the_answers_are_read(variable, value, message, tmp_path):
     (tmp_path / "answers.csv").write_text("0,1,2\n1,0,2\n2,1,0\n")
-    command = [sys.executable, "-m", "closerthan", "fit", "answers.csv", "--loss", "ste"]
+    command = [sys.executable, "-m", "closerthan", "fit", "answers.csv", "--loss", "ste", "--penalty", "0"]
     done = subprocess.run(
         command, cwd=tmp_path, env=OURS | {variable: value}, capture_output=True, text=True, check=False
     )

@@ -14,7 +14,7 @@ def study(tmp_path_factory):
     folder = tmp_path_factory.mktemp("study")
     believe.write_twin(folder / believe.FILE, n_people=12, n_faces=12, n_answers=1_800)
     words = [("10" if word == "100" else word) for word in believe.COMMAND]
-    return believe.study(folder, (*words, "--loss", "ste"))
+    return believe.study(folder, (*words, "--loss", "ste", "--penalty", "0"))
 
 
 @pytest.mark.slow

@@ -18,7 +18,7 @@ from closerthan.cli import app
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*occur in no comparison")
 
-QUICK = ("--loss", "ste", "--epochs", 2, "--dims", 2)
+QUICK = ("--loss", "ste", "--penalty", "0", "--epochs", 2, "--dims", 2)
 
 
 @pytest.fixture(autouse=True)
@@ -147,7 +147,19 @@ def test_advice_keeps_to_the_people_that_were_held_out():
     """The answers have eight dimensions, the map has one."""
     rows = ct.datasets.simulated(np.random.default_rng(0).standard_normal((12, 8)), 1_200, seed=0).rows
     table("people.csv", ["anchor", "near", "far", "who"], [[*row, f"p{n % 6}"] for n, row in enumerate(rows)])
-    words = ["people.csv", "--column", "participant=who", "--by", "people", "--loss", "ste", "--dims", 1]
+    words = [
+        "people.csv",
+        "--column",
+        "participant=who",
+        "--by",
+        "people",
+        "--loss",
+        "ste",
+        "--penalty",
+        "0",
+        "--dims",
+        1,
+    ]
     shown = closerthan("fit", *words, "--no-report")
     [command] = re.findall(r"closerthan dims .*$", shown, re.MULTILINE)
     assert command == "closerthan dims people.csv --by people --column participant=who"
@@ -199,7 +211,7 @@ def test_the_commands_of_a_page_run(page):
     for number, colour in enumerate(("red", "green", "blue", "black")):
         Image.new("RGB", (8, 8), colour).save(f"pictures/{number}.png")
     if page.stem == "reporting":
-        closerthan("fit", "answers.csv", "--loss", "ste", "--no-report")
+        closerthan("fit", "answers.csv", "--loss", "ste", "--penalty", "0", "--no-report")
     for command in commands_in(page):
         closerthan(*shlex.split(command, comments=True)[1:])
 

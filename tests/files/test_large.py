@@ -262,7 +262,7 @@ def test_the_command_line_fits_a_large_file_and_reports_it(tmp_path, monkeypatch
     monkeypatch.setattr("closerthan.report.page.MOST_SHOWN", 500)
     data = ct.datasets.synthetic(20, 2, 2000, 10, seed=1)
     parquet.write_table(table(data.train.rows), "a.parquet", row_group_size=300)
-    result = CliRunner().invoke(app, ["fit", "a.parquet", "--loss", "ste", "--epochs", "3"])
+    result = CliRunner().invoke(app, ["fit", "a.parquet", "--loss", "ste", "--penalty", "0", "--epochs", "3"])
     assert result.exit_code == 0, result.output
     assert "2,000 triplets" in result.output
     assert "from a second fit" in result.output

@@ -550,7 +550,19 @@ def test_a_script_without_a_launcher_is_a_single_process(monkeypatch):
 def test_the_command_line_makes_one_map(tmp_path):
     everything = worker().answers()[0]
     np.save(tmp_path / "a.npy", everything.rows)
-    program = ("-m", "closerthan", "fit", str(tmp_path / "a.npy"), "--loss", "ste", "--epochs", "3", "--out")
+    program = (
+        "-m",
+        "closerthan",
+        "fit",
+        str(tmp_path / "a.npy"),
+        "--loss",
+        "ste",
+        "--penalty",
+        "0",
+        "--epochs",
+        "3",
+        "--out",
+    )
     codes, output = launch(2, str(tmp_path / "map"), "--no-progress", program)
     assert codes == [0, 0], output
     assert "40,000 triplets" in output[0]

@@ -314,7 +314,18 @@ def test_the_command_finds_groups_on_a_lone_map_and_says_what_it_cannot_know(blo
 
 def test_a_fit_writes_groups_into_its_folder_and_its_report(blobs, tmp_path):
     ct.files.write_comparisons(ct.datasets.simulated(blobs[1], 1500, seed=0), tmp_path / "answers.csv")
-    words = ["fit", str(tmp_path / "answers.csv"), "--loss", "ste", "--held-out", "0", "--out", str(tmp_path / "map")]
+    words = [
+        "fit",
+        str(tmp_path / "answers.csv"),
+        "--loss",
+        "ste",
+        "--penalty",
+        "0",
+        "--held-out",
+        "0",
+        "--out",
+        str(tmp_path / "map"),
+    ]
     done = CliRunner().invoke(app, [*words, "--penalty", "0", "--groups", "auto"])
     assert done.exit_code == 0, done.output
     assert "clearly separated" in done.stdout

@@ -580,13 +580,13 @@ def run(*words):
 @pytest.mark.slow
 def test_the_command_prints_a_table_and_writes_a_folder(file, tmp_path):
     folder = tmp_path / "out"
-    result = run("people", file, "--loss", "soe", "--out", folder, "--most", 2)
+    result = run("people", file, "--loss", "soe", "--penalty", "0", "--out", folder, "--most", 2)
     assert result.exit_code == 0, result.output
     assert "p2" in result.output
     assert "careless" in result.output
     written = sorted(path.name for path in folder.iterdir())
     assert written == ["people-matrix.csv", "people-matrix.png", "people.csv", "people.png"]
-    again = run("people", file, "--loss", "soe", "--out", folder)
+    again = run("people", file, "--loss", "soe", "--penalty", "0", "--out", folder)
     assert again.exit_code == 2
     assert "--force" in again.output
 
@@ -594,7 +594,9 @@ def test_the_command_prints_a_table_and_writes_a_folder(file, tmp_path):
 @pytest.mark.slow
 def test_groups_are_written_with_the_people_and_their_maps(tmp_path):
     ct.files.write_comparisons(two_views(), tmp_path / "study.csv")
-    result = run("people", tmp_path / "study.csv", "--loss", "soe", "--out", tmp_path / "out", "--most", 2)
+    result = run(
+        "people", tmp_path / "study.csv", "--loss", "soe", "--penalty", "0", "--out", tmp_path / "out", "--most", 2
+    )
     assert result.exit_code == 0, result.output
     assert (tmp_path / "out" / "people-maps.png").exists()
     rows = list(csv.DictReader((tmp_path / "out" / "people.csv").read_text().splitlines()))
@@ -606,7 +608,7 @@ def test_groups_are_written_with_the_people_and_their_maps(tmp_path):
 def test_the_table_is_written_where_no_groups_can_be_looked_for(tmp_path):
     same = tmp_path / "same.csv"
     same.write_text("anchor,near,far,participant\n" + "".join(f"0,1,2,p{n % 3}\n" for n in range(60)))
-    result = run("people", same, "--loss", "soe", "--out", tmp_path / "out")
+    result = run("people", same, "--loss", "soe", "--penalty", "0", "--out", tmp_path / "out")
     assert result.exit_code == 0, result.output
     assert "all 60 answers are about the same objects" in result.output
     assert "groups of people were not looked for" in result.output
@@ -617,7 +619,9 @@ def test_the_table_is_written_where_no_groups_can_be_looked_for(tmp_path):
 def test_fit_can_weigh_people(tmp_path):
     file = tmp_path / "study.csv"
     ct.files.write_comparisons(answered(12, 100, careless=(2, 5, 7, 8)), file)
-    result = run("fit", file, "--loss", "soe", "--people", "weigh", "--no-report", "--out", tmp_path / "map")
+    result = run(
+        "fit", file, "--loss", "soe", "--penalty", "0", "--people", "weigh", "--no-report", "--out", tmp_path / "map"
+    )
     assert result.exit_code == 0, result.output
     assert "12, weighted" in result.output
     assert "their weights sum to" in result.output
@@ -629,7 +633,7 @@ def test_fit_can_weigh_people(tmp_path):
 
 def test_fit_does_not_say_that_people_were_weighed_where_all_count_the_same(tmp_path):
     ct.files.write_comparisons(answered(4, 60), tmp_path / "study.csv")
-    words = ("--loss", "soe", "--people", "weigh", "--held-out", 0, "--out", tmp_path / "map")
+    words = ("--loss", "soe", "--penalty", "0", "--people", "weigh", "--held-out", 0, "--out", tmp_path / "map")
     said = run("fit", tmp_path / "study.csv", *words)
     assert "4, all count the same" in said.output
     assert "weights sum" not in said.output
@@ -637,7 +641,19 @@ def test_fit_does_not_say_that_people_were_weighed_where_all_count_the_same(tmp_
 
 
 def test_the_time_limit_of_a_fit_covers_the_judging_of_people(file, tmp_path, monkeypatch):
-    words = ("fit", file, "--loss", "soe", "--people", "weigh", "--no-report", "--out", tmp_path / "map")
+    words = (
+        "fit",
+        file,
+        "--loss",
+        "soe",
+        "--penalty",
+        "0",
+        "--people",
+        "weigh",
+        "--no-report",
+        "--out",
+        tmp_path / "map",
+    )
     result = run(*words, "--time-limit", "0.000002")
     assert result.exit_code == 2
     assert "the time limit was reached after 0 of" in result.output

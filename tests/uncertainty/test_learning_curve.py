@@ -147,7 +147,20 @@ def test_the_command_prints_and_writes(tmp_path):
     rows = simulated(600).rows.tolist()
     path = tmp_path / "study.csv"
     path.write_text("\n".join(["anchor,near,far", *(f"{i},{j},{k}" for i, j, k in rows)]) + "\n")
-    words = ["enough", str(path), "--loss", "soe", "--folds", "3", "--replicates", "0", "--error", "0.05"]
+    words = [
+        "enough",
+        str(path),
+        "--loss",
+        "soe",
+        "--penalty",
+        "0",
+        "--folds",
+        "3",
+        "--replicates",
+        "0",
+        "--error",
+        "0.05",
+    ]
     result = CliRunner().invoke(app, [*words, "--out", str(tmp_path / "out")])
     assert result.exit_code == 0, result.output
     assert "twice as many" in result.output
@@ -198,7 +211,7 @@ def test_probabilities_leave_less_to_chance_than_counting():
         return 1 / (1 + np.exp(2 * margin))
 
     truth = logistic(rng.exponential(size=10**6)).mean()
-    expected, counted = np.array([judged(rng, 500, logistic) for _ in range(200)]).T
+    expected, counted = np.array([judged(rng, 500, logistic) for _ in range(100)]).T
     assert abs(expected.mean() - truth) < 0.003
     assert expected.std() < 0.97 * counted.std()
 

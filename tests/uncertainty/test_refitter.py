@@ -54,7 +54,7 @@ def file(tmp_path, monkeypatch):
 
 
 def closerthan(*words):
-    return CliRunner().invoke(app, [*map(str, words), "--loss", "soe", "--threads", "1"])
+    return CliRunner().invoke(app, [*map(str, words), "--loss", "soe", "--penalty", "0", "--threads", "1"])
 
 
 LIMIT = {"interrupted": {}, "time_limit": {"time_limit": 1e6}}
