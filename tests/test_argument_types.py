@@ -23,6 +23,7 @@ CLASSES = ("Clustering", "Comparisons", "History", "Labelled", "Replicates", "Re
 OWN_CHECKS = {"embed", "loss_named", "solver_named"}
 # Their arguments come from the package itself, or from files that a test does not have.
 NOT_TRIED = {"History.append", "Result.from_arrays", "imagenet", "labelled_file"}
+QUICK_FIT = {"loss": "ste", "penalty": 0, "epochs": 1}
 QUICK_DIMENSIONS = {"penalty": 0.01, "n_refits": 0, "max_iterations": 5}
 WRONG = (None, {}, {1, 2}, [], [None], "x", b"x", True, -1, 1.5, math.nan, math.inf, len, object(), int, iter([1]))
 
@@ -69,7 +70,7 @@ class World:
         self.answers = ct.Comparisons.of(np.array(rows), people=people, answers=range(len(rows)))
         self.result = ct.embed(self.answers, loss="ste", penalty=0, seed=0, epochs=2)
         self.replicates = ct.replicate(self.answers, result=self.result, n_replicates=6, seed=0)
-        quick = {"loss": "ste", "penalty": 0, "epochs": 1, "seed": 0}
+        quick = {**QUICK_FIT, "seed": 0}
         self.assessment = ct.assess_people(self.answers, n_folds=2, rounds=1, **quick)
         self.groups = ct.group_people(self.answers, **quick)
         self.people_maps = ct.embed_people(self.answers, spread=0.3, result=self.result)
@@ -244,7 +245,10 @@ class World:
     def arguments(self, name):
         """Arguments with which a function works."""
         arguments = dict(self.special(name))
-        for parameter in inspect.signature(FUNCTIONS[name]).parameters.values():
+        parameters = inspect.signature(FUNCTIONS[name]).parameters
+        if "options" in parameters and "FitOptions" in str(parameters["options"].annotation):
+            arguments = {**QUICK_FIT, **arguments}
+        for parameter in parameters.values():
             needed = parameter.default is parameter.empty and parameter.name not in ("self", "cls")
             named = parameter.kind not in (parameter.VAR_KEYWORD, parameter.VAR_POSITIONAL)
             if needed and named and parameter.name not in arguments:
