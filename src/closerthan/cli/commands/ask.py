@@ -87,7 +87,7 @@ def ask(
     from closerthan.cli.screen import print_files
     from closerthan.files import write_comparisons
     from closerthan.fit.progress import trials_bar
-    from closerthan.models.asking import Asking, comparisons_of
+    from closerthan.models.asking import MOST_FAILURES, Asking, comparisons_of
     from closerthan.models.asking import ask as ask_program
 
     command = shlex.split(asked.command, posix=os.name == "posix")
@@ -107,6 +107,11 @@ def ask(
     if outcome.interrupted:
         typer.echo("interrupted: the same command continues from here", err=True)
         raise typer.Exit(INTERRUPTED)
+    if outcome.gave_up and outcome.answers:
+        raise ValueError(
+            f"there was no reply to {MOST_FAILURES} questions in a row, so the others were not asked; the same command "
+            "asks them"
+        )
     if not outcome.answers:
         raise ValueError(f"no question was answered; {folder / RECORD} has every line that was sent and received")
 
