@@ -134,3 +134,18 @@ def test_features_without_numbers_or_differences_are_errors(features, answers):
         ct.align(np.ones((40, 2)), answers, similarity="euclidean")
     with pytest.raises(ValueError, match="must have 5 columns"):
         ct.align(features, answers, n_folds=0, strength=1.0).transform(features[:, :3])
+
+
+def test_new_objects_are_placed_on_an_alignment():
+    rng = np.random.default_rng(0)
+    features = rng.normal(size=(25, 3))
+    answers = ct.answers_from(features, 1500, similarity="euclidean")
+    is_old = (answers.rows < 20).all(axis=1)
+    old, about_new = answers.rows[is_old], answers.rows[~is_old]
+    aligned = ct.align(features[:20], old, similarity="euclidean", strength=0.01, towards="identity", n_folds=0)
+    placed = ct.place(about_new, aligned, features=features)
+    assert placed.places.shape == (5, 3)
+    assert ct.triplet_error(about_new, placed.embedding) < 0.1
+    by_cosine = ct.align(features[:20], old, strength=0.01, towards="identity", n_folds=0)
+    with pytest.raises(ValueError, match="predict answers by cosine, but new objects are placed by distance"):
+        ct.place(about_new, by_cosine, features=features)

@@ -8,6 +8,7 @@ from typing import Any
 from closerthan.evaluate.answer_accuracy import AnswerAccuracy
 from closerthan.evaluate.repeats import NoiseCeiling
 from closerthan.models.alignment import Alignment
+from closerthan.models.scores import remarks_about
 from closerthan.saving import whole_csv
 from closerthan.wording import counted, html_table, percent, percent_range
 
@@ -72,6 +73,17 @@ class AlignedScores(Mapping[str, Alignment]):
             "aligned, new objects": {name: one.aligned for name, one in new.items()},
         }
         return {title: scores for title, scores in series.items() if scores}
+
+    @property
+    def remarks(self) -> list[str]:
+        """What the alignment gains, the chance level, noise ceilings, and answers left out, in words."""
+        gains = [
+            f"{name}, {kind}: {one.verdict}."
+            for name, alignment in self.items()
+            for kind, one in alignment.held_out.items()
+        ]
+        accuracy = next(iter(next(iter(self.values())).held_out.values())).aligned
+        return gains + remarks_about(accuracy, self.ceilings, {name: one.n_left_out for name, one in self.items()})
 
     def rows(self) -> list[tuple[str, ...]]:
         """Return the scores as text, for a table with the titles ``TITLES``."""

@@ -28,6 +28,7 @@ from closerthan.metrics import ratio_variance
 from closerthan.models.answers import rows_of_objects
 from closerthan.models.linear_map import FittedMap, MapSettings, about_any, fitted_map
 from closerthan.operating_system import n_cores
+from closerthan.result import FittedPositions
 from closerthan.wording import counted, html_table, percent, percent_interval
 
 __all__ = ["Alignment", "HeldOutGain", "align"]
@@ -74,7 +75,7 @@ class HeldOutGain(NamedTuple):
         if self.gain.is_sure and not self.is_better:
             return f"not clearly better than chance, {percent(self.aligned.chance)}"
         how = "better" if self.is_better else "worse" if self.gain.high < 0 else "not clearly better"
-        return f"{how} than the features as they are: by {self.gain}"
+        return f"{how} than the features as they are; the gain is {self.gain}"
 
     def __str__(self) -> str:
         aligned = percent_interval(*self.aligned.accuracy_and_interval)
@@ -82,7 +83,7 @@ class HeldOutGain(NamedTuple):
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
-class Alignment:
+class Alignment(FittedPositions):
     """Result of :func:`align`: a linear map of features that predicts people's answers.
 
     Attributes

@@ -78,6 +78,11 @@ class FeatureScores(Mapping[str, AnswerAccuracy]):
         ]
 
     @property
+    def remarks(self) -> list[str]:
+        """The chance level, the noise ceiling, and the number of answers that were left out, in words."""
+        return remarks_about(next(iter(self.values())), self.ceilings, self.n_left_out)
+
+    @property
     def series(self) -> dict[str, Mapping[str, AnswerAccuracy]]:
         """The scores as the only series of a bar chart."""
         return {"": self.scores}
@@ -96,6 +101,21 @@ class FeatureScores(Mapping[str, AnswerAccuracy]):
         from closerthan.plotting import accuracy_figure
 
         return accuracy_figure(self, title=title, ax=ax)
+
+
+def remarks_about(
+    accuracy: AnswerAccuracy, ceilings: Sequence[NoiseCeiling], n_left_out: Mapping[str, int]
+) -> list[str]:
+    """Return what a table of accuracies does not say: the chance level, noise ceilings, and answers left out."""
+    return [
+        f"The accuracy is that of {accuracy.noun}s; the chance level is {percent(accuracy.chance)}.",
+        *(f"Judging by repeated questions, {ceiling.in_words}." for ceiling in ceilings if ceiling.is_known),
+        *(
+            f"{name}: {counted(count, 'answer')} about objects without features left out."
+            for name, count in n_left_out.items()
+            if count
+        ),
+    ]
 
 
 TITLES = ("model", "accuracy", "95 % interval", "bits per answer", "answers")

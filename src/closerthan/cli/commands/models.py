@@ -28,11 +28,17 @@ FeatureFiles = Annotated[
     ),
 ]
 MATRICES = ("similarities", "dissimilarities")
-SCORES = {"scores.csv": "accuracy of each model, with its interval", "scores.png": "the same as a bar chart"}
+PAGE = "all of this on one page: open it in a browser"
+SCORES = {
+    "scores.csv": "accuracy of each model, with its interval",
+    "scores.png": "the same as a bar chart",
+    "report.html": PAGE,
+}
 """The files of closerthan score."""
 ALIGNED = {
     "aligned.csv": "accuracy of the features of each model, as they are and aligned, on held-out answers",
     "aligned.png": "the same as a bar chart",
+    "report.html": PAGE,
 }
 """The files of closerthan align, beside the positions and the map of each model."""
 
@@ -176,11 +182,11 @@ def score(
 ) -> None:
     """Measure how many of people's answers the features of models predict, as a table and a bar chart."""
     import closerthan as ct
-    from closerthan.cli.output import save_figures
-    from closerthan.cli.screen import end_with_folder, print_columns, print_wrapped
+    from closerthan.cli.output import save_figures, stem
+    from closerthan.cli.screen import end_with_folder, print_columns, print_sentences
     from closerthan.models.scores import TITLES, FeatureScores
+    from closerthan.report.static_page import Section, write_summary_page
     from closerthan.saving import whole_folder
-    from closerthan.wording import counted, percent
 
     folder = output.path(file, "scores", SCORES)
     models = _models(features)
@@ -199,17 +205,14 @@ def score(
     )
     with whole_folder(folder, replace=output.force) as draft:
         scores.to_csv(draft / "scores.csv")
-        save_figures(draft, {"scores.png": scores.plot(title=f"Accuracy by {similarity}")}, output.figure_format)
+        figure = scores.plot(title=f"Accuracy by {similarity}")
+        save_figures(draft, {"scores.png": figure}, output.figure_format)
+        section = Section("Accuracy", titles=TITLES, rows=scores.rows(), sentences=scores.remarks)
+        title = f"How well models predict the answers in {stem(file)}"
+        write_summary_page(draft / "report.html", title, [section], {"Accuracy of each model": figure})
     print_columns(TITLES, scores.rows())
     typer.echo("")
-    best = next(iter(scores.values()))
-    print_wrapped(f"{best.noun}s; chance level {percent(best.chance)}", indent=0)
-    for ceiling in scores.ceilings:
-        if ceiling.is_known:
-            print_wrapped(ceiling.in_words, indent=0)
-    for title, count in scores.n_left_out.items():
-        if count:
-            print_wrapped(f"{title}: {counted(count, 'answer')} about objects without features left out", indent=0)
+    print_sentences(scores.remarks)
     end_with_folder(folder, SCORES, "")
 
 
@@ -270,12 +273,12 @@ def align(
     import sys
 
     import closerthan as ct
-    from closerthan.cli.output import save_figures
-    from closerthan.cli.screen import end_with_folder, print_columns, print_wrapped
+    from closerthan.cli.output import save_figures, stem
+    from closerthan.cli.screen import end_with_folder, print_columns, print_sentences
     from closerthan.files import write_map
     from closerthan.models.aligned_scores import TITLES
+    from closerthan.report.static_page import Section, write_summary_page
     from closerthan.saving import whole_folder
-    from closerthan.wording import counted, percent
 
     models = _models(features)
     names = {title: title.replace("/", "-").replace("\\", "-") for title in models}
@@ -310,22 +313,16 @@ def align(
     )
     with whole_folder(folder, replace=output.force) as draft:
         scores.to_csv(draft / "aligned.csv")
-        figures = {"aligned.png": scores.plot(title=f"Accuracy by {how.similarity}")}
-        save_figures(draft, figures, output.figure_format)
+        figure = scores.plot(title=f"Accuracy by {how.similarity}")
+        save_figures(draft, {"aligned.png": figure}, output.figure_format)
+        section = Section("Accuracy on held-out answers", titles=TITLES, rows=scores.rows(), sentences=scores.remarks)
+        title = f"Features aligned with the answers in {stem(file)}"
+        description = "Accuracy of each model on held-out answers"
+        write_summary_page(draft / "report.html", title, [section], {description: figure})
         for title, alignment in scores.items():
             write_map(alignment.embedding, alignment.names, draft / f"{names[title]}-map.csv")
             alignment.save(draft / f"{names[title]}-map.npz")
     print_columns(TITLES, scores.rows())
     typer.echo("")
-    for title, alignment in scores.items():
-        for kind, one in alignment.held_out.items():
-            print_wrapped(f"{title}, {kind}: {one.verdict}", indent=0)
-        if alignment.n_left_out:
-            count = counted(alignment.n_left_out, "answer")
-            print_wrapped(f"{title}: {count} about objects without features left out", indent=0)
-    some = next(iter(next(iter(scores.values())).held_out.values())).aligned
-    print_wrapped(f"{some.noun}s; chance level {percent(some.chance)}", indent=0)
-    for ceiling in scores.ceilings:
-        if ceiling.is_known:
-            print_wrapped(ceiling.in_words, indent=0)
+    print_sentences(scores.remarks)
     end_with_folder(folder, contents, "")
