@@ -130,7 +130,7 @@ def test_errors_name_the_parameter(features, answers, options, message):
 def test_features_without_numbers_or_differences_are_errors(features, answers):
     with pytest.raises(ValueError, match="finite numbers"):
         ct.align(np.where(features > 2, np.nan, features), answers)
-    with pytest.raises(ValueError, match="all features are the same"):
+    with pytest.raises(ValueError, match="have the same features"):
         ct.align(np.ones((40, 2)), answers, similarity="euclidean")
     with pytest.raises(ValueError, match="must have 5 columns"):
         ct.align(features, answers, n_folds=0, strength=1.0).transform(features[:, :3])

@@ -255,6 +255,16 @@ def test_the_questions_of_people_are_asked_and_compared_with_their_answers(progr
     assert f"{100 * share:.1f} % (95 % interval" in shown
 
 
+def test_unclear_replies_are_listed_on_the_page(program, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    ct.files.write_comparisons(random_answers("triplet"), "people.csv")
+    command = " ".join(f"'{word}'" for word in program("answer = '<b>' if question['id'] == 3 else answer"))
+    closerthan("ask", "people.csv", "--command", command)
+    page = (tmp_path / "people-asked" / "report.html").read_text(encoding="utf-8")
+    assert "11 answered, 1 with an unclear reply" in page
+    assert "&#x27;&lt;b&gt;&#x27; is not one of the options" in page
+
+
 def test_a_program_that_stops_replying_ends_the_command_with_a_sentence(program, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     ct.files.write_comparisons(random_answers("triplet", 30), "people.csv")

@@ -46,6 +46,7 @@ from closerthan.messages import value_error
 from closerthan.objective.devices import dot_products_on
 from closerthan.objective.dot_products import PairLikelihood, ShownPairs
 from closerthan.settings import Budget
+from closerthan.wording import counted
 
 __all__ = ["sparse_dimensions"]
 
@@ -161,10 +162,11 @@ def _settings(comparisons: Comparisons, n_dims: int | None, options: SparseOptio
 
 
 def _check(choices: Choices) -> None:
-    """Raise an error if the answers are too few, or not choices by similarity."""
-    if choices.n_answers < LEAST_ANSWERS:
+    """Raise an error if the answers are too few."""
+    number = choices.n_answers if choices.weights is None else int(np.count_nonzero(choices.weights))
+    if number < LEAST_ANSWERS:
         raise value_error(
-            f"there are {choices.n_answers} answers, too few to estimate dimensions and to hold some out",
+            f"{counted(number, 'answer')}: too few to estimate dimensions and to hold some out",
             f"collect at least {LEAST_ANSWERS}, or fit a map with ct.embed",
         )
 
@@ -266,11 +268,7 @@ class _Split:
         of_unit = np.empty_like(part)
         of_unit[order] = part
         if (of_unit < 2).all():
-            raise value_error(
-                f"there are {len(order)} units to hold out, too few for training and two held-out parts",
-                "choose another unit with {by}",
-                by="answers",
-            )
+            raise _too_few_units(len(order), settings.by)
         of_answer = of_unit[units]
         choosing, measuring = (np.flatnonzero(of_answer == number) for number in (0, 1))
         return cls(choosing, measuring if len(measuring) else choosing, len(units))
@@ -290,6 +288,13 @@ class _Split:
         """Return whether dimensions predict the answers that measure the accuracy clearly better than guessing."""
         gains = self.bits(choices, x[:, :0], self.measuring) - self.bits(choices, x, self.measuring)
         return bool(gains.mean() > CLEARLY * gains.std() / math.sqrt(len(gains)))
+
+
+def _too_few_units(number: int, by: str) -> ValueError:
+    rule = "too few for training and two held-out parts"
+    if by in ("auto", "answers"):
+        return ValueError(f"all answers belong to {counted(number, 'question')}, {rule}; ask more questions")
+    return value_error(f"the unit {by!r} divides the answers into {number}, {rule}", "choose {by}", by="answers")
 
 
 def _accuracy(

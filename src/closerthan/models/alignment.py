@@ -21,12 +21,13 @@ from closerthan.evaluate.repeats import NoiseCeiling, answer_ceilings
 from closerthan.fit.ctrl_c import CancelFlag
 from closerthan.fit.parallel import run_together
 from closerthan.fit.progress import trials_bar
-from closerthan.geometry import matrix_of, principal_axes
+from closerthan.geometry import principal_axes
 from closerthan.losses import STE, Loss, loss_named
 from closerthan.messages import value_error
 from closerthan.metrics import ratio_variance
 from closerthan.models.answers import rows_of_objects
 from closerthan.models.linear_map import FittedMap, MapSettings, about_any, fitted_map
+from closerthan.models.tables import feature_table, names_of_rows
 from closerthan.operating_system import n_cores
 from closerthan.result import FittedPositions
 from closerthan.wording import counted, html_table, percent, percent_interval
@@ -126,7 +127,7 @@ class Alignment(FittedPositions):
 
     def transform(self, features: ArrayLike) -> Array:
         """Return the positions of objects with these features, such as new objects."""
-        table = matrix_of("features", features)
+        table = feature_table("features", features)
         if table.shape[1] != len(self.weights):
             raise ParameterError(
                 "features", features, f"it must have {len(self.weights):,} columns", problem=f"has {table.shape[1]:,}"
@@ -268,10 +269,8 @@ def align(
         whole("rank", rank)
     if whole("n_folds", n_folds, least=0) == 1:
         raise ParameterError("n_folds", n_folds, "it must be 0 or at least 2")
-    table = matrix_of("features", features)
-    labels = None if names is None else tuple(str(name) for name in names)
-    if labels is not None and len(labels) != len(table):
-        raise ParameterError("names", names, f"there must be one for each of {len(table):,} objects")
+    table = feature_table("features", features)
+    labels = names_of_rows(names, len(table))
     comparisons, rows_of, n_left_out = _with_features(Comparisons.of(answers, unmentioned="ignore"), labels, len(table))
     settings = MapSettings(rank, similarity, chosen, towards, strength, hold_out, standardize, seed)  # type: ignore[arg-type]
     cross_validations = _Validation(table[np.maximum(rows_of, 0)], comparisons, settings, n_folds)

@@ -11,6 +11,8 @@ from closerthan.arrays import Array
 from closerthan.checks import ParameterError, checked, positive, whole
 from closerthan.comparisons import Choices, Comparisons
 from closerthan.models.question_sets import QuestionSet, draw_questions, question_sets
+from closerthan.models.tables import feature_table, names_of_rows, numbers_of
+from closerthan.wording import first_few
 
 __all__ = [
     "MEASURES",
@@ -85,12 +87,10 @@ def answers_from(
     """
     matrix = _matrix(model, similarity)
     positive(temperature=temperature)
-    if names is not None and len(names) != len(matrix):
-        raise ParameterError("names", names, f"there must be one for each of {len(matrix):,} objects")
+    labels = names_of_rows(names, len(matrix))
     rng = np.random.default_rng(seed)
-    labels = None if names is None else tuple(str(name) for name in names)
     if isinstance(questions, Comparisons):
-        rows_of = rows_of_objects(questions, labels, len(matrix))
+        rows_of = rows_of_objects(questions, labels, len(matrix), "model")
         sets: Iterable[QuestionSet] = question_sets(Choices.of(questions))
         parts = [_answer(one, matrix, similarity, temperature, rng, rows_of) for one in sets]
         return joined_answers(parts, questions.n_objects, questions.names, 4 if questions.rows.shape[1] == 4 else 3)
@@ -132,15 +132,9 @@ def _matrix(model: ArrayLike, similarity: str) -> Array:
     """Return the features or the matrix as an array, after checks; the halves of a matrix fill each other's gaps."""
     if similarity not in MEASURES:
         raise ParameterError("similarity", similarity, f"choose from: {', '.join(MEASURES)}")
-    matrix = np.asarray(model, dtype=np.float64)
-    if matrix.ndim != 2 or len(matrix) < 3:
-        raise ParameterError("model", model, "it must have one row per object", problem=f"has shape {matrix.shape}")
     if similarity in ("cosine", "dot", "euclidean"):
-        finite = np.isfinite(matrix).all(axis=1)
-        if not finite.all():
-            row = int(np.argmin(finite))
-            raise ParameterError("model", model, "features must be finite numbers", problem=f"has a gap in row {row}")
-        return matrix
+        return feature_table("model", model)
+    matrix = numbers_of("model", model)
     if matrix.shape[0] != matrix.shape[1]:
         rule = "a matrix of (dis)similarities is square; for features choose cosine, dot or euclidean"
         raise ParameterError("model", model, rule, problem=f"has shape {matrix.shape}")
@@ -157,7 +151,9 @@ def _matrix(model: ArrayLike, similarity: str) -> Array:
     return filled
 
 
-def rows_of_objects(answers: Comparisons, names: Sequence[str] | None, n_rows: int) -> NDArray[np.int64]:
+def rows_of_objects(
+    answers: Comparisons, names: Sequence[str] | None, n_rows: int, parameter: str = "features"
+) -> NDArray[np.int64]:
     """Return the row of the model for each object of people's answers; -1 if there is none.
 
     Examples
@@ -168,13 +164,14 @@ def rows_of_objects(answers: Comparisons, names: Sequence[str] | None, n_rows: i
     if names is None or answers.names is None:
         if answers.n_objects > n_rows:
             rule = f"the answers are about {answers.n_objects:,} objects; pass one row for each, or names for both"
-            raise ParameterError("model", n_rows, rule, problem=f"has {n_rows:,} rows")
+            raise ParameterError(parameter, n_rows, rule, problem=f"has {n_rows:,} rows")
         return np.arange(answers.n_objects)
     row_of = {name: row for row, name in enumerate(names)}
     rows = np.array([row_of.get(name, -1) for name in answers.names])
     if (rows < 0).all():
-        raise ParameterError(
-            "names", list(names[:3]), f"the objects have other names in the answers, such as {answers.names[0]!r}"
+        raise ValueError(
+            f"no object of the answers has features: the answers are about {first_few(answers.names, 3)}, and the "
+            f"features about {first_few(names, 3)}; use the same names"
         )
     return rows
 

@@ -9,12 +9,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from closerthan.accuracy import correct_choices
-from closerthan.checks import checked
+from closerthan.checks import ParameterError, checked
 from closerthan.comparisons import Choices, Comparisons
 from closerthan.evaluate.answer_accuracy import AnswerAccuracy
 from closerthan.evaluate.repeats import NoiseCeiling, answer_ceilings
 from closerthan.messages import value_error
 from closerthan.models.answers import model_similarities, rows_of_objects
+from closerthan.models.tables import names_of_rows, numbers_of
 from closerthan.saving import whole_csv
 from closerthan.wording import counted, html_table, percent, percent_range
 
@@ -163,9 +164,14 @@ def score_features(
     left_out: dict[str, int] = {}
     choices = Choices.of(comparisons)
     groups = comparisons.groups()[choices.rows]
-    for name, model in models.items():
-        rows_of = rows_of_objects(comparisons, names, len(np.asarray(model)))
-        similarities = model_similarities(model, rows_of[choices.pairs], similarity)
+    for name, values in models.items():
+        parameter = "features" if name == UNNAMED else f"features[{name!r}]"
+        model = numbers_of(parameter, values)
+        rows_of = rows_of_objects(comparisons, names_of_rows(names, len(model)), len(model), parameter)
+        try:
+            similarities = model_similarities(model, rows_of[choices.pairs], similarity)
+        except ParameterError as error:
+            raise error.renamed({"model": parameter}) from error
         unknown = np.zeros(choices.n_answers, dtype=bool)
         unknown[choices.answers[choices.choice_of_pair][np.isnan(similarities)]] = True
         left_out[name] = int(unknown.sum())

@@ -114,7 +114,7 @@ def answers_from(
     import closerthan as ct
     from closerthan.cli.output import check_file, stem
     from closerthan.cli.screen import print_wrapped
-    from closerthan.files import read_features, write_comparisons
+    from closerthan.files import write_comparisons
     from closerthan.files.writing.comparisons import check_format
     from closerthan.models.scores import UNNAMED
     from closerthan.wording import counted
@@ -122,7 +122,7 @@ def answers_from(
     target = out or Path(f"{stem(file)}-answers.csv")
     check_format(target)
     check_file(target, force)
-    model = read_features(file)
+    model = _features(file, is_matrix=measure.matrix is not None)
     similarity = measure.of(model, file)
     people = None
     if how.same_as is not None:
@@ -160,15 +160,31 @@ def _people(path: Path, model: "Features", reading: Reading) -> "Comparisons":
     return contents.comparisons
 
 
-def _models(files: list[Path]) -> "dict[str, Features]":
+def _models(files: list[Path], *, is_matrix: bool = False) -> "dict[str, Features]":
     """Read the features of several models, by the names of the files."""
+    from closerthan.checks import distinct
     from closerthan.cli.output import stem
-    from closerthan.files import read_features
 
     titles = [stem(path) for path in files]
     if len(set(titles)) < len(titles):
         titles = [str(path) for path in files]
-    return {title: read_features(path) for title, path in zip(titles, files, strict=True)}
+    distinct(titles, "FEATURES")
+    return {title: _features(path, is_matrix) for title, path in zip(titles, files, strict=True)}
+
+
+def _features(path: Path, is_matrix: bool) -> "Features":
+    """Read features, which have no gaps, or a matrix, which may have some."""
+    import numpy as np
+
+    from closerthan.files import read_features
+
+    model = read_features(path)
+    has_gap = ~np.isfinite(model.table).all(axis=1)
+    if not is_matrix and not model.is_matrix and has_gap.any():
+        row = int(np.argmax(has_gap))
+        name = f"object {row}" if model.names is None else repr(model.names[row])
+        raise ValueError(f"{path}: {name} lacks a feature; fill the gap, or leave the object out")
+    return model
 
 
 @with_options(measure=Measure, output=OutputFolder, reading=reading)
@@ -189,7 +205,7 @@ def score(
     from closerthan.saving import whole_folder
 
     folder = output.path(file, "scores", SCORES)
-    models = _models(features)
+    models = _models(features, is_matrix=measure.matrix is not None)
     first = next(iter(models.values()))
     similarity = measure.of(first, features[0])
     people = _people(file, first, reading)
