@@ -4,6 +4,7 @@
     python -m benchmarks.sparse_dimensions --quick            few answers; writes nothing
     python -m benchmarks.sparse_dimensions --device cuda --json gpu.json      on a GPU; writes a file instead
     python -m benchmarks.sparse_dimensions --page "H200=gpu.json" ...         writes the page from such files
+    python -m benchmarks.sparse_dimensions --marks            are dimensions that are marked reproducible really there?
 
 The data folder (CLOSERTHAN_DATA) must hold ``things_spose49.npy``, the published embedding of 1,854 objects, and
 ``things_people.txt``. Simulated answers follow its choice rule: the odd one out of three random objects, by the softmax
@@ -12,7 +13,13 @@ recovered if one dimension, matched one to one, correlates with it above .8.
 
 Adam is SPoSE as published: normal starting values (mean .1, standard deviation .01), learning rate .001, an L1 penalty
 that counts lambda / n per object, negative values set to zero by the penalty and by a projection at the end of each
-step. Batch size and lambda are the best of those tried, by its own held-out answers; it keeps its best epoch.
+step. Batch size and lambda are the best of those tried, by its own held-out answers; it keeps its best epoch. Each run
+must be able to end by itself, so ``--adam-seconds`` is generous.
+
+The marks are tested on simulated answers with known dimensions. In "groups", each object has one to three properties;
+in "unequal", 30 % of the weights are above zero, from an exponential distribution whose mean falls from 1.2 to .3 from
+the first dimension to the last; "chance" are random answers. A dimension counts as true if it is matched with one
+behind the answers and correlates with it above .8.
 """
 
 import argparse
@@ -34,7 +41,9 @@ from closerthan.dimensions.matching import RETURNS, match_dimensions
 N_TEST = 50_000
 ADAM_DIMS = 90  # as published
 ADAM_RATE = 1e-3
-WINDOW = 5  # Adam stops when no epoch of this number is its best
+WINDOW = 20  # Adam stops when no epoch of this number is its best
+MARKED_STUDIES = ((50, 5, 1_500), (50, 5, 6_000), (100, 10, 5_000), (100, 10, 20_000))  # objects, dimensions, answers
+SEEDS = 4
 
 
 class Score(NamedTuple):
@@ -162,6 +171,42 @@ def measured_fits(
     return scores + tried
 
 
+def known_dimensions(kind: str, n_objects: int, n_dims: int, rng: np.random.Generator) -> np.ndarray:
+    """Return the dimensions behind simulated answers."""
+    x = np.zeros((n_objects, n_dims))
+    if kind == "groups":
+        for row in x:
+            properties = rng.choice(n_dims, rng.integers(1, 4), replace=False)
+            row[properties] = rng.uniform(0.8, 2.2, len(properties))
+    elif kind == "unequal":
+        is_positive = rng.random(x.shape) < 0.3
+        x = np.where(is_positive, rng.exponential(np.linspace(1.2, 0.3, n_dims), x.shape), 0.0)
+    return x
+
+
+def marks() -> None:
+    """Count how many dimensions are marked reproducible, and how many of these are true; write a page."""
+    rows = []
+    for kind in ("groups", "unequal", "chance"):
+        for n_objects, n_dims, number in MARKED_STUDIES:
+            counts = np.zeros(5, dtype=int)
+            for seed in range(SEEDS):
+                x = known_dimensions(kind, n_objects, n_dims, np.random.default_rng([seed, n_objects, number]))
+                fitted = ct.sparse_dimensions(simulated(x, number, seed), seed=seed, n_threads=1)
+                is_true = np.zeros(fitted.n_dims, dtype=bool)
+                partners, correlations = match_dimensions(x, fitted.weights)
+                is_true[partners[correlations > RETURNS]] = True
+                marked = fitted.is_reproducible
+                n_true = 0 if kind == "chance" else n_dims
+                counts += [n_true, fitted.n_dims, marked.sum(), (is_true & marked).sum(), (is_true & ~marked).sum()]
+            rows.append([kind, f"{n_objects}", f"{number:,}", *(str(count) for count in counts)])
+            print(rows[-1], flush=True)
+    titles = ["dimensions", "objects", "answers", "true", "found", "marked reproducible", "of these, true",
+              "not marked, but true"]  # fmt: skip
+    command = "python -m benchmarks.sparse_dimensions --marks"
+    write_measured("sparse-marks", f"{table(titles, rows)}\n\nSums of {SEEDS} studies. {measured_on(command)}\n")
+
+
 TITLES = ["answers", "method", "time", "accuracy", "bits", "dimensions", "recovered", "median r"]
 
 
@@ -184,13 +229,17 @@ def main() -> None:
     parser.add_argument("--refits", type=int, default=5)
     parser.add_argument("--answers", type=float, nargs="*", default=[1e6, 4e6])
     parser.add_argument("--batches", type=int, nargs="*", default=[100, 1000])
-    parser.add_argument("--penalties", type=float, nargs="*", default=[0.004, 0.008])
+    parser.add_argument("--penalties", type=float, nargs="*", default=[0.0005, 0.002, 0.004, 0.008])
     parser.add_argument("--adam-seconds", type=float, default=600.0)
     parser.add_argument("--without-people", action="store_true")
     parser.add_argument("--only-ours", action="store_true", help="without Adam")
     parser.add_argument("--json", type=Path, help="write all figures to this file instead of the page")
+    parser.add_argument("--marks", action="store_true", help="test the marks of reproducible dimensions instead")
     parser.add_argument("--page", nargs="+", metavar="MACHINE=FILE", help="write the page from files of --json")
     options = parser.parse_args()
+    if options.marks:
+        marks()
+        return
     if options.page:
         write_page(options.page)
         return
