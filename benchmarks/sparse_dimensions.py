@@ -5,6 +5,7 @@
     python -m benchmarks.sparse_dimensions --device cuda --json gpu.json      on a GPU; writes a file instead
     python -m benchmarks.sparse_dimensions --page "H200=gpu.json" ...         writes the page from such files
     python -m benchmarks.sparse_dimensions --marks            are dimensions that are marked reproducible really there?
+    python -m benchmarks.sparse_dimensions --constants        neighbouring values of the constants
 
 The data folder (CLOSERTHAN_DATA) must hold ``things_spose49.npy``, the published embedding of 1,854 objects, and
 ``things_people.txt``. Simulated answers follow its choice rule: the odd one out of three random objects, by the softmax
@@ -27,6 +28,7 @@ import json
 import os
 import time
 from pathlib import Path
+from types import ModuleType
 from typing import NamedTuple
 
 import numpy as np
@@ -36,6 +38,7 @@ from benchmarks.measured import measured_on, write_measured
 from benchmarks.tables import table
 from closerthan.accuracy import correct_choices, log_probabilities, pair_similarities
 from closerthan.comparisons import Choices
+from closerthan.dimensions import fitting, penalty, projected_lbfgs, start
 from closerthan.dimensions.matching import RETURNS, match_dimensions
 
 N_TEST = 50_000
@@ -207,6 +210,55 @@ def marks() -> None:
     write_measured("sparse-marks", f"{table(titles, rows)}\n\nSums of {SEEDS} studies. {measured_on(command)}\n")
 
 
+CONSTANTS: tuple[tuple[ModuleType, str, tuple[float, ...]], ...] = (
+    (fitting, "SEARCH_TOLERANCE", (1.0, 20.0)),
+    (fitting, "REFIT_TOLERANCE", (1.0, 10.0)),
+    (start, "FILL", (0.01, 0.5)),
+    (start, "SPREAD", (0.1, 1.0)),
+    (penalty, "STEP", (1.1, 1.6)),
+    (projected_lbfgs, "PAIRS", (5, 20)),
+    (projected_lbfgs, "WINDOW", (2, 10)),
+    (projected_lbfgs, "FIRST_STEP", (0.02, 0.5)),
+)
+
+
+def constants(true: np.ndarray) -> None:
+    """Compare the constants with smaller and larger values, on parts of the published embedding; write a page."""
+
+    def measured() -> np.ndarray:
+        """Return bits, CPU seconds, and the numbers of dimensions that are found, marked and recovered."""
+        figures = []
+        for seed in range(SEEDS):
+            x = true[np.random.default_rng(seed).choice(len(true), 200, replace=False)]
+            x = x[:, np.argsort(-x.sum(axis=0))[:20]]
+            began = time.process_time()
+            fitted = ct.sparse_dimensions(simulated(x, 40_000, seed), 25, n_refits=3, n_threads=1, seed=seed)
+            seconds = time.process_time() - began
+            score = scored("", "", seconds, fitted.weights, Choices.of(simulated(x, 20_000, seed + 50)), x)
+            figures.append([score.bits, seconds, score.n_dims, fitted.is_reproducible.sum(), score.recovered])
+        return np.mean(figures, axis=0)
+
+    usual = measured()
+    rows = []
+
+    def add(name: str, figures: np.ndarray) -> None:
+        counts = [f"{count:.2f}" for count in figures[2:]]
+        rows.append([name, f"{figures[0] - usual[0]:+.4f}", f"{figures[1] / usual[1]:.2f}", *counts])
+        print(rows[-1], flush=True)
+
+    add("as they are", usual)
+    for module, name, values in CONSTANTS:
+        own = getattr(module, name)
+        for value in values:
+            setattr(module, name, value)
+            add(f"`{name}` = {value:g} instead of {own:g}", measured())
+        setattr(module, name, own)
+    titles = ["constants", "bits more", "CPU time, relative", "dimensions", "marked reproducible", "recovered, of 20"]
+    command = "python -m benchmarks.sparse_dimensions --constants"
+    note = f"200 objects, 20 dimensions, 40,000 answers; means of {SEEDS} trials."
+    write_measured("sparse-constants", f"{table(titles, rows)}\n\n{note} {measured_on(command)}\n")
+
+
 TITLES = ["answers", "method", "time", "accuracy", "bits", "dimensions", "recovered", "median r"]
 
 
@@ -235,10 +287,11 @@ def main() -> None:
     parser.add_argument("--only-ours", action="store_true", help="without Adam")
     parser.add_argument("--json", type=Path, help="write all figures to this file instead of the page")
     parser.add_argument("--marks", action="store_true", help="test the marks of reproducible dimensions instead")
+    parser.add_argument("--constants", action="store_true", help="compare the constants with other values instead")
     parser.add_argument("--page", nargs="+", metavar="MACHINE=FILE", help="write the page from files of --json")
     options = parser.parse_args()
-    if options.marks:
-        marks()
+    if options.marks or options.constants:
+        marks() if options.marks else constants(truth())
         return
     if options.page:
         write_page(options.page)

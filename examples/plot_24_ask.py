@@ -34,7 +34,20 @@ for line in sys.stdin:
 # %%
 # The questions: a table with the columns anchor, left and right, such as ``closerthan questions`` writes. Here a model with
 # random answers draws them, and the program is asked the same questions.
-words = "cat rat hat mat car cart chart house mouse horse nurse purse".split()
+words = [
+    "cat",
+    "rat",
+    "hat",
+    "mat",
+    "car",
+    "cart",
+    "chart",
+    "house",
+    "mouse",
+    "horse",
+    "nurse",
+    "purse",
+]
 questions = ct.answers_from(
     [[float(number)] for number in range(len(words))],
     600,

@@ -36,7 +36,7 @@ def test_answers_about_new_objects_are_predicted(aligned):
     assert aligned.new_objects.is_better
     assert aligned.new_answers.is_better
     assert aligned.new_objects.aligned.accuracy > aligned.new_objects.unchanged.accuracy + 0.05
-    assert "better than the features as they are" in aligned.new_objects.verdict
+    assert "better than the unchanged features" in aligned.new_objects.verdict
 
 
 def test_objects_without_answers_get_positions(features, answers):
@@ -105,7 +105,7 @@ def test_it_is_saved_shown_and_drawn(aligned, tmp_path):
         ]
     axes = scores.plot().axes[0]
     texts = [text.get_text() for text in axes.get_legend().get_texts()]
-    assert texts[:3] == ["features as they are", "aligned, new answers", "aligned, new objects"]
+    assert texts[:3] == ["unchanged features", "aligned, new answers", "aligned, new objects"]
     assert [label.get_text() for label in axes.get_yticklabels()] == ["a_$b", "c"]
 
 
@@ -130,7 +130,7 @@ def test_errors_name_the_parameter(features, answers, options, message):
 def test_features_without_numbers_or_differences_are_errors(features, answers):
     with pytest.raises(ValueError, match="finite numbers"):
         ct.align(np.where(features > 2, np.nan, features), answers)
-    with pytest.raises(ValueError, match="have the same features"):
+    with pytest.raises(ValueError, match="all features are the same"):
         ct.align(np.ones((40, 2)), answers, similarity="euclidean")
     with pytest.raises(ValueError, match="must have 5 columns"):
         ct.align(features, answers, n_folds=0, strength=1.0).transform(features[:, :3])

@@ -72,5 +72,5 @@ def test_a_constant_feature_changes_nothing():
     options = {"similarity": "euclidean", "n_folds": 0, "strength": 0.1, "towards": "identity"}
     one, other = (ct.align(features, ANSWERS, **options) for features in (FEATURES, constant))
     np.testing.assert_allclose(other.embedding, one.embedding, atol=1e-6)
-    with pytest.raises(ValueError, match="all objects of the answers have the same features"):
+    with pytest.raises(ValueError, match="all features are the same"):
         ct.align(np.ones((12, 2)), ANSWERS, **options)

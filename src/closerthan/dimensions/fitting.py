@@ -50,7 +50,7 @@ from closerthan.wording import counted
 
 __all__ = ["sparse_dimensions"]
 
-LEAST_ANSWERS = 20
+LEAST_ANSWERS = 20  # so that each held-out tenth has two of them
 NEGLIGIBLE = 0.1  # a dimension below it changes no log odds by more than its square, .01
 SEARCH_TOLERANCE = 5.0  # times the tolerance, while the penalty is chosen
 REFIT_TOLERANCE = 3.0  # times the tolerance, in refits
@@ -117,9 +117,9 @@ def sparse_dimensions(
     units = consecutive_numbers(comparisons.groups(settings.by)[choices.rows]).astype(np.int64)
     budget = Budget.of(settings.time_limit)
     with CtrlC() as ctrl_c, phases(bool(options.get("progress"))) as phase:
-        shown = ShownPairs.of(choices)
+        pairs = ShownPairs.of(choices)
         device, n_threads = options.get("device", "cpu"), options.get("n_threads")
-        with dot_products_on(device, shown, n_threads) as likelihood:
+        with dot_products_on(device, pairs, n_threads) as likelihood:
             fits = _Fits(likelihood, choices, settings, lambda: ctrl_c.pressed.is_set() or budget.is_over)
             split = _Split.drawn(units, settings, fits.rng)
             phase("choosing the penalty")
@@ -226,13 +226,13 @@ class _Fits:
         """
         settings, choices = self._settings, self._choices
         training = split.training(choices)
-        found: dict[float, Array] = {}
+        dimensions: dict[float, Array] = {}
         bits: dict[float, Array] = {}
 
         def try_penalty(penalty: float) -> PenaltyTried:
-            if found and self.must_end():
+            if dimensions and self.must_end():
                 raise StopIteration
-            x = found[penalty] = self.fit(penalty, training, slack=SEARCH_TOLERANCE)
+            x = dimensions[penalty] = self.fit(penalty, training, slack=SEARCH_TOLERANCE)
             bits[penalty] = split.bits(choices, x, split.choosing)
             return PenaltyTried(penalty, float(bits[penalty].mean()), x.shape[1])
 
@@ -241,7 +241,7 @@ class _Fits:
         else:
             tried = [try_penalty(settings.penalty)]
         chosen = sparsest(bits)
-        return tried, chosen, found[chosen]
+        return tried, chosen, dimensions[chosen]
 
     def refit(self, penalty: float, units: NDArray[np.int64]) -> Array:
         """Return dimensions for resampled units, from a random start."""

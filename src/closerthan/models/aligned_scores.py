@@ -64,11 +64,11 @@ class AlignedScores(Mapping[str, Alignment]):
 
     @property
     def series(self) -> dict[str, dict[str, AnswerAccuracy]]:
-        """Accuracy by kind of prediction and model: features as they are, then aligned."""
+        """Accuracy by kind of prediction and model: unchanged features, then aligned."""
         measured = {name: one.new_answers for name, one in self.items() if one.new_answers is not None}
         new = {name: one.new_objects for name, one in self.items() if one.new_objects is not None}
         series = {
-            "features as they are": {name: one.unchanged for name, one in measured.items()},
+            "unchanged features": {name: one.unchanged for name, one in measured.items()},
             "aligned, new answers": {name: one.aligned for name, one in measured.items()},
             "aligned, new objects": {name: one.aligned for name, one in new.items()},
         }
@@ -76,7 +76,7 @@ class AlignedScores(Mapping[str, Alignment]):
 
     @property
     def remarks(self) -> list[str]:
-        """What the alignment gains, the chance level, noise ceilings, and answers left out, in words."""
+        """Sentences about the gain, the chance level, the noise ceilings, and answers that were left out."""
         gains = [
             f"{name}, {kind}: {one.verdict}."
             for name, alignment in self.items()

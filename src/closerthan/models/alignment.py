@@ -41,12 +41,12 @@ FEWEST_ANSWERS = 20  # left when objects are held out; with fewer, these objects
 
 
 class HeldOutGain(NamedTuple):
-    """How well aligned features predict answers that they were fitted without, beside the features as they are.
+    """Accuracy of aligned features on answers that were not used to fit them, and that of the unchanged features.
 
     Attributes
     ----------
     aligned, unchanged
-        Accuracy of the aligned features, and of the features as they are, on the same answers.
+        Accuracy of the aligned features, and of the unchanged features, on the same answers.
     gain
         The difference of the two, with its interval and test.
     over_exchanged
@@ -67,7 +67,7 @@ class HeldOutGain(NamedTuple):
 
     @property
     def verdict(self) -> str:
-        """Whether the aligned features predict better than the features as they are, in words."""
+        """A sentence that says whether the aligned features predict better than the unchanged ones."""
         if self.gain.is_sure and self.over_exchanged is not None and not self.over_exchanged.is_sure:
             return (
                 "the features of new objects do not clearly help: if new objects exchange their features, the accuracy "
@@ -76,7 +76,7 @@ class HeldOutGain(NamedTuple):
         if self.gain.is_sure and not self.is_better:
             return f"not clearly better than chance, {percent(self.aligned.chance)}"
         how = "better" if self.is_better else "worse" if self.gain.high < 0 else "not clearly better"
-        return f"{how} than the features as they are; the gain is {self.gain}"
+        return f"{how} than the unchanged features; the gain is {self.gain}"
 
     def __str__(self) -> str:
         aligned = percent_interval(*self.aligned.accuracy_and_interval)
@@ -304,8 +304,8 @@ def _with_features(
         return answers, rows_of, 0
     if unknown.all():
         raise value_error("no answer is about objects with features", "pass {names}", names=...)
-    known = answers.take(~unknown)
-    return known, rows_of, answers.n_answers - known.n_answers
+    with_features = answers.take(~unknown)
+    return with_features, rows_of, answers.n_answers - with_features.n_answers
 
 
 def _rotated(linear: FittedMap, table: Array, similarity: str) -> Array:

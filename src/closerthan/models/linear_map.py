@@ -126,7 +126,7 @@ class _Basis(NamedTuple):
         _, sizes, axes = np.linalg.svd(shifted, full_matrices=False)
         is_used = sizes > sizes.max(initial=0.0) * max(shifted.shape) * np.finfo(float).eps
         if not is_used.any():
-            raise ValueError("all objects of the answers have the same features, which therefore predict nothing")
+            raise ValueError("all features are the same; nothing can be learnt from them")
         length = math.sqrt(float(np.sum(shifted**2)) / len(shifted))
         return cls(centre, axes[is_used].T / unit[:, None] / length)
 

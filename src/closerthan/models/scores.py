@@ -80,7 +80,7 @@ class FeatureScores(Mapping[str, AnswerAccuracy]):
 
     @property
     def remarks(self) -> list[str]:
-        """The chance level, the noise ceiling, and the number of answers that were left out, in words."""
+        """Sentences about the chance level, the noise ceilings, and answers that were left out."""
         return remarks_about(next(iter(self.values())), self.ceilings, self.n_left_out)
 
     @property
@@ -107,7 +107,7 @@ class FeatureScores(Mapping[str, AnswerAccuracy]):
 def remarks_about(
     accuracy: AnswerAccuracy, ceilings: Sequence[NoiseCeiling], n_left_out: Mapping[str, int]
 ) -> list[str]:
-    """Return what a table of accuracies does not say: the chance level, noise ceilings, and answers left out."""
+    """Return sentences about the chance level, the noise ceilings, and answers that were left out."""
     return [
         f"The accuracy is that of {accuracy.noun}s; the chance level is {percent(accuracy.chance)}.",
         *(f"Judging by repeated questions, {ceiling.in_words}." for ceiling in ceilings if ceiling.is_known),

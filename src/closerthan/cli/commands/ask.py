@@ -22,7 +22,7 @@ FILES = {
     "answers.csv": "the answers, for closerthan fit",
     "report.html": "the results and the unclear replies on one page: open it in a browser",
     "record.jsonl": "every line that was sent and received",
-    "errors.txt": "what the program wrote to its standard error stream",
+    "errors.txt": "the standard error stream of the program",
 }
 """The files of closerthan ask."""
 RECORD = "record.jsonl"

@@ -224,7 +224,7 @@ def score(
         figure = scores.plot(title=f"Accuracy by {similarity}")
         save_figures(draft, {"scores.png": figure}, output.figure_format)
         section = Section("Accuracy", titles=TITLES, rows=scores.rows(), sentences=scores.remarks)
-        title = f"How well models predict the answers in {stem(file)}"
+        title = f"Accuracy of models on the answers in {stem(file)}"
         write_summary_page(draft / "report.html", title, [section], {"Accuracy of each model": figure})
     print_columns(TITLES, scores.rows())
     typer.echo("")
@@ -252,7 +252,7 @@ class AlignmentSearch:
         str,
         typer.Option(
             metavar="auto|identity|zero",
-            help="What the penalty pulls the map towards; auto: whichever predicts held-out answers better.",
+            help="Target of the penalty; auto: the one that predicts held-out answers better.",
         ),
     ] = "auto"
     strength: Annotated[
@@ -260,7 +260,7 @@ class AlignmentSearch:
         typer.Option(metavar="NUMBER", help="Strength of the penalty; by default chosen by held-out answers."),
     ] = None
     hold_out: Annotated[
-        str, typer.Option(metavar="answers|objects", help="What is held out to choose the strength.")
+        str, typer.Option(metavar="answers|objects", help="Unit that is held out to choose the strength.")
     ] = "answers"
     standardize: Annotated[
         bool, typer.Option("--standardize", help="Scale all features to the same variance first.")

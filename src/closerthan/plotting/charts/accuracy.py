@@ -22,7 +22,7 @@ def accuracy_figure(scores: Any, *, title: str | None = None, ax: Any = None) ->
     ----------
     scores
         A result of :func:`closerthan.score_features`, or :class:`closerthan.AlignedScores`, which have bars for the
-        features as they are and for aligned features.
+        unchanged features and for aligned features.
     title, ax
         As in :func:`map_figure`.
 
