@@ -54,8 +54,8 @@ def main() -> None:
     rows = [[name, f"{100 * np.mean([trial[name] for trial in trials]):.1f} %"] for name in trials[0]]
     paragraphs = [
         table(["new objects are placed on", "answers about them predicted"], rows),
-        f"{N_OBJECTS} objects with {N_ANSWERS:,} answers and {N_NEW} new ones with {N_NEW_ANSWERS} answers in all; means of "
-        f"{TRIALS} trials. {measured_on('python -m benchmarks.aligned_places')}",
+        f"{N_OBJECTS} objects with {N_ANSWERS:,} answers and {N_NEW} new ones with {N_NEW_ANSWERS} answers in all; "
+        f"means of {TRIALS} trials. {measured_on('python -m benchmarks.aligned_places')}",
     ]
     print("\n\n".join(paragraphs))
     write_measured("aligned-places", "\n\n".join(paragraphs))

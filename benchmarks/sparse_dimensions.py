@@ -39,7 +39,7 @@ from benchmarks.tables import table
 from closerthan.accuracy import correct_choices, log_probabilities, pair_similarities
 from closerthan.comparisons import Choices
 from closerthan.dimensions import fitting, penalty, projected_lbfgs, start
-from closerthan.dimensions.matching import RETURNS, match_dimensions
+from closerthan.dimensions.matching import SAME_DIMENSION, match_dimensions
 
 N_TEST = 50_000
 ADAM_DIMS = 90  # as published
@@ -94,7 +94,7 @@ def scored(answers: str, method: str, seconds: float, x: np.ndarray, test: Choic
         return Score(answers, method, seconds, accuracy, bits, x.shape[1], None, np.nan)
     correlations = match_dimensions(true, x)[1]
     return Score(
-        answers, method, seconds, accuracy, bits, x.shape[1], int((correlations > RETURNS).sum()),
+        answers, method, seconds, accuracy, bits, x.shape[1], int((correlations > SAME_DIMENSION).sum()),
         float(np.median(correlations)),
     )  # fmt: skip
 
@@ -165,10 +165,10 @@ def measured_fits(
     rows = spose_rows(answers)
     tried = []
     for batch in options.batches:
-        for penalty in options.penalties:
+        for strength in options.penalties:
             began = time.perf_counter()
-            x = adam(rows, answers.n_objects, batch, penalty, options.adam_seconds, options.device)
-            method = f"Adam, batch {batch:,}, lambda {penalty:g}"
+            x = adam(rows, answers.n_objects, batch, strength, options.adam_seconds, options.device)
+            method = f"Adam, batch {batch:,}, lambda {strength:g}"
             tried.append(scored(name, method, time.perf_counter() - began, x, test, true))
             print(tried[-1], flush=True)
     return scores + tried
@@ -198,7 +198,7 @@ def marks() -> None:
                 fitted = ct.sparse_dimensions(simulated(x, number, seed), seed=seed, n_threads=1)
                 is_true = np.zeros(fitted.n_dims, dtype=bool)
                 partners, correlations = match_dimensions(x, fitted.weights)
-                is_true[partners[correlations > RETURNS]] = True
+                is_true[partners[correlations > SAME_DIMENSION]] = True
                 marked = fitted.is_reproducible
                 n_true = 0 if kind == "chance" else n_dims
                 counts += [n_true, fitted.n_dims, marked.sum(), (is_true & marked).sum(), (is_true & ~marked).sum()]

@@ -11,7 +11,7 @@ import closerthan as ct
 from closerthan.cli import app
 from closerthan.comparisons import Choices
 from closerthan.models.asking import Asking, ask, comparisons_of
-from closerthan.models.prompts import Prompt, prompts_of, understood
+from closerthan.models.prompts import Prompt, parse_reply, prompts_of
 from closerthan.models.question_sets import question_sets
 
 # A program that knows where the objects are: their names are positions on a line.
@@ -201,7 +201,7 @@ PROMPT = Prompt(4, "nearest", "lion", ("ant", "bee", "Bee", "cat"), (0, 1, 2, 3)
     ],
 )
 def test_only_replies_that_name_options_are_answers(reply, chosen):
-    meaning = understood(json.dumps(reply), PROMPT)
+    meaning = parse_reply(json.dumps(reply), PROMPT)
     assert meaning.chosen == chosen
     assert bool(meaning.problem) == (not chosen)
 
@@ -210,7 +210,7 @@ def test_only_replies_that_name_options_are_answers(reply, chosen):
     "line", ["", "ant", "[4]", '{"id": 5, "answer": ["ant", "cat"]}', '{"answer": "ant"}', "[" * 5000]
 )
 def test_lines_without_the_id_are_no_replies(line):
-    assert understood(line, PROMPT) is None
+    assert parse_reply(line, PROMPT) is None
 
 
 # ---- the command -----------------------------------------------------------------------------------------------------
@@ -290,7 +290,7 @@ def test_no_answer_at_all_is_an_error(tmp_path, monkeypatch):
         ("item_1,item_2,item_3\na,b,c\n", ("--question", "rank 2 of 3"), "three items are for odd-one-out"),
         ("anchor,shown_1,shown_2\na,b,c\n", ("--question", "rank 2 of 3"), "2 objects are shown with each anchor"),
         ("anchor,near,far\na,b,c\n", ("--question", "triplet"), "--question is for a table of questions"),
-        ("one,two,three\n1,2,3\n", (), "not understood"),
+        ("one,two,three\n1,2,3\n", (), "not parse_reply"),
     ],
 )
 def test_bad_tables_are_errors(tmp_path, monkeypatch, table, words, message):

@@ -13,9 +13,9 @@ from closerthan.arrays import Array
 from closerthan.checks import checked
 from closerthan.geometry import matrix_of
 
-__all__ = ["RETURNS", "correlations_with_matches", "match_dimensions"]
+__all__ = ["SAME_DIMENSION", "correlations_with_matches", "match_dimensions"]
 
-RETURNS = 0.8
+SAME_DIMENSION = 0.8
 """Correlation above which a dimension counts as found again, as in the literature on SPoSE."""
 
 

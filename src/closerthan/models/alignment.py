@@ -395,12 +395,12 @@ class _Validation:
             return None
         held_out = HeldOutAnswers(self.answers)
         number = np.sum([rows[held_out.choices.rows] for (rows, _), _ in folds], axis=0)
-        share = 1.0 / np.maximum(number, 1)
+        weight_of_fold = 1.0 / np.maximum(number, 1)
         exchanged = np.zeros(len(held_out.choices))
         for (rows, objects), linear in folds:
             positions = linear(self.features)
-            held_out.predict_by(positions, self.settings.similarity, rows, share)
-            exchanged += share * self._with_exchanged_objects(held_out, rows, positions, objects)
+            held_out.predict_by(positions, self.settings.similarity, rows, weight_of_fold)
+            exchanged += weight_of_fold * self._with_exchanged_objects(held_out, rows, positions, objects)
         numbers = np.flatnonzero(number > 0)
         choices, right = held_out.choices.take(numbers), held_out.right[numbers]
         unchanged, single = self._unchanged(choices), np.arange(len(choices))

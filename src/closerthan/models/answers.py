@@ -16,13 +16,13 @@ from closerthan.wording import first_few
 
 __all__ = [
     "MEASURES",
-    "Answered",
+    "ImpliedComparisons",
     "Measure",
     "answers_from",
+    "implied_comparisons",
     "joined_answers",
     "model_similarities",
     "rows_of_objects",
-    "stated",
 ]
 
 Measure = Literal["cosine", "dot", "euclidean", "similarities", "dissimilarities"]
@@ -43,7 +43,7 @@ def answers_from(
     names: Sequence[str] | None = None,
     seed: int | None = 0,
 ) -> Comparisons:
-    """Let a model answer questions about similarity, so that a map can be fitted to its answers like to people's.
+    """Let a model answer questions about similarity, so that a map can be fitted to its answers as to those of people.
 
     Parameters
     ----------
@@ -176,7 +176,7 @@ def rows_of_objects(
     return rows
 
 
-class Answered(NamedTuple):
+class ImpliedComparisons(NamedTuple):
     """Comparisons of the model as pairs, the question of each, and numbers of questions."""
 
     near: NDArray[np.int64]
@@ -194,7 +194,7 @@ def _answer(
     temperature: float | None,
     rng: np.random.Generator,
     rows_of: NDArray[np.int64] | None = None,
-) -> Answered:
+) -> ImpliedComparisons:
     """Let the model answer questions with the same number of pairs."""
     pairs = questions.pairs if rows_of is None else rows_of[questions.pairs]
     scores = model_similarities(matrix, pairs, similarity)
@@ -212,11 +212,11 @@ def _answer(
         is_tie = ranked[:, :r] == ranked[:, 1 : r + 1]
         tied = is_tie.any(axis=1) if questions.ordered else is_tie[:, r - 1]
         questions, order = questions.take(~tied), order[~tied]
-    part = stated(questions, order)
+    part = implied_comparisons(questions, order)
     return part._replace(n_ties=len(has_values) - n_gaps - part.n_answered, n_gaps=n_gaps)
 
 
-def stated(questions: QuestionSet, order: NDArray[np.int64]) -> Answered:
+def implied_comparisons(questions: QuestionSet, order: NDArray[np.int64]) -> ImpliedComparisons:
     """Return the comparisons of pairs that follow from answers.
 
     Parameters
@@ -227,19 +227,21 @@ def stated(questions: QuestionSet, order: NDArray[np.int64]) -> Answered:
         The pairs of each question in the order of the answer: the chosen ones first.
     """
     pairs = np.take_along_axis(questions.pairs, order[:, :, None], axis=1)
-    chosen, other = _statements(questions.n_chosen, pairs.shape[1], questions.ordered)
+    chosen, other = _implied_ranks(questions.n_chosen, pairs.shape[1], questions.ordered)
     first, second = pairs[:, chosen].reshape(-1, 2), pairs[:, other].reshape(-1, 2)
     near, far = (second, first) if questions.least else (first, second)
-    return Answered(near, far, np.repeat(questions.numbers, len(chosen)), len(questions.numbers), 0, 0)
+    return ImpliedComparisons(near, far, np.repeat(questions.numbers, len(chosen)), len(questions.numbers), 0, 0)
 
 
-def _statements(n_chosen: int, n_shown: int, ordered: bool) -> tuple[list[int], list[int]]:
+def _implied_ranks(n_chosen: int, n_shown: int, ordered: bool) -> tuple[list[int], list[int]]:
     """Return the ranks of the pairs of which an answer says that the first is chosen before the second."""
     statements = [(one, other) for one in range(n_chosen) for other in range(one + 1 if ordered else n_chosen, n_shown)]
     return [one for one, _ in statements], [other for _, other in statements]
 
 
-def joined_answers(parts: Sequence[Answered], n_objects: int, names: tuple[str, ...] | None, width: int) -> Comparisons:
+def joined_answers(
+    parts: Sequence[ImpliedComparisons], n_objects: int, names: tuple[str, ...] | None, width: int
+) -> Comparisons:
     """Return the comparisons of all parts, in the order of the questions."""
     dropped = {"ties": sum(part.n_ties for part in parts), "gaps": sum(part.n_gaps for part in parts)}
     dropped = {reason: count for reason, count in dropped.items() if count}

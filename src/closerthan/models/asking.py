@@ -16,9 +16,9 @@ from typing import IO
 import numpy as np
 
 from closerthan.comparisons import Comparisons
-from closerthan.models.answers import joined_answers, stated
+from closerthan.models.answers import implied_comparisons, joined_answers
 from closerthan.models.program import Program, ProgramError
-from closerthan.models.prompts import Prompt, understood
+from closerthan.models.prompts import Prompt, parse_reply
 from closerthan.models.question_sets import QuestionSet
 from closerthan.models.record import ANSWERED, FAILED, UNCLEAR, Attempt, Record
 
@@ -26,7 +26,7 @@ __all__ = ["Asking", "Outcome", "ask", "comparisons_of"]
 
 LONGEST_PAUSE = 60.0  # seconds between two attempts
 MOST_FAILURES = 10  # questions in a row without a reply, after which a run ends: the program is broken or out of quota
-TICK = 0.2  # seconds between two looks of the main thread, which Ctrl-C interrupts
+TICK = 0.2  # seconds after which the main thread checks again for Ctrl-C
 
 
 @dataclasses.dataclass(frozen=True)
@@ -206,12 +206,12 @@ class _Run:
         chosen: tuple[int, ...] = ()
         try:
             received, others = program.ask(
-                message, lambda line: understood(line, prompt) is not None, self._asking.timeout
+                message, lambda line: parse_reply(line, prompt) is not None, self._asking.timeout
             )
         except ProgramError as error:
             status, problem = FAILED, str(error)
         else:
-            reply = understood(received, prompt)
+            reply = parse_reply(received, prompt)
             assert reply is not None
             status = FAILED if reply.is_error else ANSWERED if reply.chosen else UNCLEAR
             chosen, problem = reply.chosen, reply.problem
@@ -237,5 +237,5 @@ def comparisons_of(
         for row, number in enumerate(questions.numbers.tolist()):
             chosen = [prompt_of[number].pairs[place] for place in outcome.answers[number]]
             order[row] = [*chosen, *(pair for pair in range(n_pairs) if pair not in chosen)]
-        parts.append(stated(questions, order))
+        parts.append(implied_comparisons(questions, order))
     return joined_answers(parts, len(names), names, width)

@@ -35,8 +35,8 @@ from closerthan.wording import counted, first_few, html_table, p_value, percent,
 __all__ = ["Scale", "scale"]
 
 FEWEST_REPLICATES = 39  # with fewer, the limits of a 95 % interval would be the extremes
-WORTH = 2.0  # decrease of the AIC from which a model is clearly better (Burnham and Anderson 2002)
-SUSPICIOUS = 0.05  # p value below which a goodness-of-fit test is reported as a misfit
+AIC_MARGIN = 2.0  # decrease of the AIC from which a model is clearly better (Burnham and Anderson 2002)
+SIGNIFICANT = 0.05  # p value below which a goodness-of-fit test is reported as a misfit
 PERFECT = 1e-6  # minus the log-likelihood of answers that a scale without noise explains
 CELLS = 10_000_000  # simulated answers in memory at the same time
 VAGUE = 3.0  # ratio of the limits of sigma's interval from which the result says that sigma is hardly determined
@@ -144,12 +144,12 @@ class Scale:
     def advice(self) -> list[str]:
         """Remarks about the fit, in sentences; empty if there are none."""
         sentences: list[str] = []
-        if self.deviance_p < SUSPICIOUS:
+        if self.deviance_p < SIGNIFICANT:
             sentences.append(
                 f"The answers deviate from the scale more than its noise explains ({p_value(self.deviance_p)}): the "
                 "judgements may depend on more than one scale, or on lapses."
             )
-        if self.runs_p < SUSPICIOUS:
+        if self.runs_p < SIGNIFICANT:
             sentences.append(
                 f"The residuals have too few runs ({p_value(self.runs_p)}): the probability of an answer does not "
                 "depend on the difference of the intervals as the model assumes."
@@ -161,7 +161,7 @@ class Scale:
                 f"The answers hardly determine sigma: its interval goes from {low:.3g} to {upper}; more answers would "
                 "narrow it."
             )
-        if self.lapse_gain > WORTH:
+        if self.lapse_gain > AIC_MARGIN:
             text = f"A lapse rate would lower the AIC by {self.lapse_gain:.1f}"
             sentences.append(Message(text, "estimate it with {fit_lapses}", fit_lapses=True))
         if not self.is_monotone:

@@ -121,8 +121,8 @@ def _scoring_step(
     products = (design[:, :, None] * design[:, None, :]).reshape(len(design), -1)
     information = (weights @ products).reshape(-1, n_coefficients, n_coefficients)
     if lapses:
-        share = ndtr(predictor) - 0.5  # minus the derivative of the probability with respect to the lapse rate
-        rate_up, rate_down = -share * np.exp(-larger), share * np.exp(-smaller)
+        excess = ndtr(predictor) - 0.5  # minus the derivative of the probability with respect to the lapse rate
+        rate_up, rate_down = -excess * np.exp(-larger), excess * np.exp(-smaller)
         rate_score = (counts * rate_up + (totals - counts) * rate_down).sum(axis=1)
         # d log P / d beta is up, d log (1 - P) / d beta is -down; products with expected counts give the information.
         probability = np.exp(larger)

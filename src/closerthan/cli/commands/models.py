@@ -74,7 +74,7 @@ class Measure:
 
 @dataclass(frozen=True)
 class ModelQuestions:
-    """Which questions the model answers, and how."""
+    """Which questions the model answers, and questions."""
 
     answers: Annotated[
         int | None, typer.Option(metavar="NUMBER", min=1, help="Number of answers; by default 100 per object.")
@@ -99,12 +99,12 @@ class ModelQuestions:
     ] = None
 
 
-@with_options(measure=Measure, how=ModelQuestions, reading=reading)
+@with_options(measure=Measure, questions=ModelQuestions, reading=reading)
 def answers_from(
     *,
     file: ModelFile,
     measure: Measure,
-    how: ModelQuestions,
+    questions: ModelQuestions,
     out: Annotated[Path | None, out_option("The answers to write; by default the name with -answers.csv.")] = None,
     seed: Annotated[int, typer.Option(metavar="NUMBER", min=0, help="The same seed gives the same answers.")] = SEED,
     force: Force = False,
@@ -125,16 +125,16 @@ def answers_from(
     model = _features(file, is_matrix=measure.matrix is not None)
     similarity = measure.of(model, file)
     people = None
-    if how.same_as is not None:
-        if how.answers is not None or how.question != "triplet":
+    if questions.same_as is not None:
+        if questions.answers is not None or questions.question != "triplet":
             raise ValueError("--same-as takes the questions of a file; leave --answers and --question out")
-        people = _people(how.same_as, model, reading)
+        people = _people(questions.same_as, model, reading)
     answers = ct.answers_from(
         model.table,
-        how.answers if people is None else people,
+        questions.answers if people is None else people,
         similarity=similarity,
-        question=how.question,
-        temperature=how.temperature,
+        question=questions.question,
+        temperature=questions.temperature,
         names=model.names,
         seed=seed,
     )
@@ -268,12 +268,12 @@ class AlignmentSearch:
     folds: Annotated[int, typer.Option(metavar="NUMBER", min=2, help="Number of parts; each is held out once.")] = 5
 
 
-@with_options(how=AlignmentSearch, output=OutputFolder, reading=reading)
+@with_options(search=AlignmentSearch, output=OutputFolder, reading=reading)
 def align(
     *,
     file: AnswersFile,
     features: FeatureFiles,
-    how: AlignmentSearch,
+    search: AlignmentSearch,
     output: OutputFolder,
     seed: Annotated[int, typer.Option(metavar="NUMBER", min=0, help="The same seed gives the same result.")] = SEED,
     threads: Annotated[
@@ -311,15 +311,15 @@ def align(
             title: ct.align(
                 model.table,
                 people,
-                rank=how.rank,
-                similarity=how.similarity,
-                loss=how.loss,
-                towards=how.towards,
-                strength=how.strength,
-                hold_out=how.hold_out,
-                standardize=how.standardize,
+                rank=search.rank,
+                similarity=search.similarity,
+                loss=search.loss,
+                towards=search.towards,
+                strength=search.strength,
+                hold_out=search.hold_out,
+                standardize=search.standardize,
                 names=model.names,
-                n_folds=how.folds,
+                n_folds=search.folds,
                 n_threads=threads,
                 seed=seed,
                 progress=sys.stderr.isatty(),
@@ -329,7 +329,7 @@ def align(
     )
     with whole_folder(folder, replace=output.force) as draft:
         scores.to_csv(draft / "aligned.csv")
-        figure = scores.plot(title=f"Accuracy by {how.similarity}")
+        figure = scores.plot(title=f"Accuracy by {search.similarity}")
         save_figures(draft, {"aligned.png": figure}, output.figure_format)
         section = Section("Accuracy on held-out answers", titles=TITLES, rows=scores.rows(), sentences=scores.remarks)
         title = f"Features aligned with the answers in {stem(file)}"
