@@ -55,7 +55,8 @@ def main() -> None:
     paragraphs = [
         table(["new objects are placed on", "answers about them predicted"], rows),
         f"{N_OBJECTS} objects with {N_ANSWERS:,} answers and {N_NEW} new ones with {N_NEW_ANSWERS} answers in all; "
-        f"means of {TRIALS} trials. {measured_on('python -m benchmarks.aligned_places')}",
+        f"means of {TRIALS} trials.",
+        measured_on("python -m benchmarks.aligned_places"),
     ]
     print("\n\n".join(paragraphs))
     write_measured("aligned-places", "\n\n".join(paragraphs))

@@ -207,7 +207,7 @@ def marks() -> None:
     titles = ["dimensions", "objects", "answers", "true", "found", "marked reproducible", "of these, true",
               "not marked, but true"]  # fmt: skip
     command = "python -m benchmarks.sparse_dimensions --marks"
-    write_measured("sparse-marks", f"{table(titles, rows)}\n\nSums of {SEEDS} studies. {measured_on(command)}\n")
+    write_measured("sparse-marks", f"{table(titles, rows)}\n\nSums of {SEEDS} studies.\n\n{measured_on(command)}\n")
 
 
 CONSTANTS: tuple[tuple[ModuleType, str, tuple[float, ...]], ...] = (
@@ -256,7 +256,7 @@ def constants(true: np.ndarray) -> None:
     titles = ["constants", "bits more", "CPU time, relative", "dimensions", "marked reproducible", "recovered, of 20"]
     command = "python -m benchmarks.sparse_dimensions --constants"
     note = f"200 objects, 20 dimensions, 40,000 answers; means of {SEEDS} trials."
-    write_measured("sparse-constants", f"{table(titles, rows)}\n\n{note} {measured_on(command)}\n")
+    write_measured("sparse-constants", f"{table(titles, rows)}\n\n{note}\n\n{measured_on(command)}\n")
 
 
 TITLES = ["answers", "method", "time", "accuracy", "bits", "dimensions", "recovered", "median r"]

@@ -290,7 +290,7 @@ def test_no_answer_at_all_is_an_error(tmp_path, monkeypatch):
         ("item_1,item_2,item_3\na,b,c\n", ("--question", "rank 2 of 3"), "three items are for odd-one-out"),
         ("anchor,shown_1,shown_2\na,b,c\n", ("--question", "rank 2 of 3"), "2 objects are shown with each anchor"),
         ("anchor,near,far\na,b,c\n", ("--question", "triplet"), "--question is for a table of questions"),
-        ("one,two,three\n1,2,3\n", (), "not parse_reply"),
+        ("one,two,three\n1,2,3\n", (), "not understood"),
     ],
 )
 def test_bad_tables_are_errors(tmp_path, monkeypatch, table, words, message):
