@@ -127,6 +127,11 @@ def test_a_program_that_writes_without_end_is_ended_in_time(tmp_path):
     assert (tmp_path / "record.jsonl").stat().st_size < 10_000
 
 
+def test_a_reply_may_take_any_time(program, tmp_path):
+    outcome, _ = run(program(), random_answers("triplet", 2), tmp_path, timeout=float("inf"))
+    assert len(outcome.answers) == 2
+
+
 def test_a_line_without_end_is_no_reply(tmp_path):
     endless = [sys.executable, "-c", "import sys\nwhile True: sys.stdout.write('x' * 10000)"]
     outcome, _ = run(endless, random_answers("triplet", 1), tmp_path, timeout=0.3, retries=0)
@@ -272,6 +277,21 @@ def test_a_program_that_stops_replying_ends_the_command_with_a_sentence(program,
     done = closerthan("ask", "people.csv", "--command", command, "--retries", "0", code=2)
     assert "no reply to 10 questions in a row, so the others were not asked" in " ".join(done.stderr.split())
     assert ct.read_comparisons("people-asked/answers.csv").n_answers == 5
+
+
+@pytest.mark.parametrize(
+    ("command", "message"),
+    [
+        ("", "--command is empty"),
+        ("python 'x", "a quotation mark that is not closed"),
+        ("no-such-program", "cannot be started"),
+    ],
+)
+def test_commands_that_cannot_be_started_are_errors(tmp_path, monkeypatch, command, message):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "questions.csv").write_text("anchor,left,right\nn0,n1,n9\n")
+    done = closerthan("ask", "questions.csv", "--command", command, code=2)
+    assert message in " ".join(done.stderr.split())
 
 
 def test_no_answer_at_all_is_an_error(tmp_path, monkeypatch):

@@ -146,7 +146,7 @@ class _Run:
         self.problems: dict[str, int] = {}
         self.n_failed = 0
         self._n_failed_in_a_row = 0
-        self.fatal: ValueError | OSError | None = None
+        self.fatal: Exception | None = None
 
     @property
     def has_given_up(self) -> bool:
@@ -173,7 +173,7 @@ class _Run:
                     return
                 try:
                     self._ask(program, prompt)
-                except (ValueError, OSError) as error:  # the program cannot be started, or the disk is full
+                except Exception as error:  # the program cannot be started, the disk is full: the main thread raises it
                     self.fatal = error
                     self._is_stopped.set()
 

@@ -65,7 +65,7 @@ class Program:
                 remaining = deadline - time.monotonic()
                 if remaining <= 0:  # a program that writes without end leaves the queue never empty
                     raise queue.Empty
-                line = self._lines.get(remaining)
+                line = self._lines.get(min(remaining, threading.TIMEOUT_MAX))
                 if line is None:
                     raise ProgramError(f"the program ended{_exit_code(process)} without a reply")
                 if is_reply(line):

@@ -92,7 +92,10 @@ def ask(
     from closerthan.models.asking import MOST_FAILURES, Asking, comparisons_of
     from closerthan.models.asking import ask as ask_program
 
-    command = shlex.split(program.command, posix=os.name == "posix")
+    try:
+        command = shlex.split(program.command, posix=os.name == "posix")
+    except ValueError:
+        raise ValueError(f"--command {program.command} has a quotation mark that is not closed") from None
     if not command:
         raise ValueError("--command is empty; pass a program, as in --command 'python model.py'")
     folder = out or Path(f"{stem(file)}-asked")
