@@ -4,6 +4,8 @@
     python -m benchmarks.sparse_dimensions --quick            few answers; writes nothing
     python -m benchmarks.sparse_dimensions --device cuda --json gpu.json      on a GPU; writes a file instead
     python -m benchmarks.sparse_dimensions --page "H200=gpu.json" ...         writes the page from such files
+    python -m benchmarks.sparse_dimensions --marks            are dimensions that are marked reproducible really there?
+    python -m benchmarks.sparse_dimensions --constants        neighbouring values of the constants
 
 The data folder (CLOSERTHAN_DATA) must hold ``things_spose49.npy``, the published embedding of 1,854 objects, and
 ``things_people.txt``. Simulated answers follow its choice rule: the odd one out of three random objects, by the softmax
@@ -12,7 +14,13 @@ recovered if one dimension, matched one to one, correlates with it above .8.
 
 Adam is SPoSE as published: normal starting values (mean .1, standard deviation .01), learning rate .001, an L1 penalty
 that counts lambda / n per object, negative values set to zero by the penalty and by a projection at the end of each
-step. Batch size and lambda are the best of those tried, by its own held-out answers; it keeps its best epoch.
+step. Batch size and lambda are the best of those tried, by its own held-out answers; it keeps its best epoch. Each run
+must be able to end by itself, so ``--adam-seconds`` is generous.
+
+The marks are tested on simulated answers with known dimensions. In "groups", each object has one to three properties;
+in "unequal", 30 % of the weights are above zero, from an exponential distribution whose mean falls from 1.2 to .3 from
+the first dimension to the last; "chance" are random answers. A dimension counts as true if it is matched with one
+behind the answers and correlates with it above .8.
 """
 
 import argparse
@@ -20,6 +28,7 @@ import json
 import os
 import time
 from pathlib import Path
+from types import ModuleType
 from typing import NamedTuple
 
 import numpy as np
@@ -29,12 +38,15 @@ from benchmarks.measured import measured_on, write_measured
 from benchmarks.tables import table
 from closerthan.accuracy import correct_choices, log_probabilities, pair_similarities
 from closerthan.comparisons import Choices
-from closerthan.dimensions.matching import RETURNS, match_dimensions
+from closerthan.dimensions import fitting, penalty, projected_lbfgs, start
+from closerthan.dimensions.matching import SAME_DIMENSION, match_dimensions
 
 N_TEST = 50_000
 ADAM_DIMS = 90  # as published
 ADAM_RATE = 1e-3
-WINDOW = 5  # Adam stops when no epoch of this number is its best
+WINDOW = 20  # Adam stops when no epoch of this number is its best
+MARKED_STUDIES = ((50, 5, 1_500), (50, 5, 6_000), (100, 10, 5_000), (100, 10, 20_000))  # objects, dimensions, answers
+SEEDS = 4
 
 
 class Score(NamedTuple):
@@ -82,7 +94,7 @@ def scored(answers: str, method: str, seconds: float, x: np.ndarray, test: Choic
         return Score(answers, method, seconds, accuracy, bits, x.shape[1], None, np.nan)
     correlations = match_dimensions(true, x)[1]
     return Score(
-        answers, method, seconds, accuracy, bits, x.shape[1], int((correlations > RETURNS).sum()),
+        answers, method, seconds, accuracy, bits, x.shape[1], int((correlations > SAME_DIMENSION).sum()),
         float(np.median(correlations)),
     )  # fmt: skip
 
@@ -153,13 +165,98 @@ def measured_fits(
     rows = spose_rows(answers)
     tried = []
     for batch in options.batches:
-        for penalty in options.penalties:
+        for strength in options.penalties:
             began = time.perf_counter()
-            x = adam(rows, answers.n_objects, batch, penalty, options.adam_seconds, options.device)
-            method = f"Adam, batch {batch:,}, lambda {penalty:g}"
+            x = adam(rows, answers.n_objects, batch, strength, options.adam_seconds, options.device)
+            method = f"Adam, batch {batch:,}, lambda {strength:g}"
             tried.append(scored(name, method, time.perf_counter() - began, x, test, true))
             print(tried[-1], flush=True)
     return scores + tried
+
+
+def known_dimensions(kind: str, n_objects: int, n_dims: int, rng: np.random.Generator) -> np.ndarray:
+    """Return the dimensions behind simulated answers."""
+    x = np.zeros((n_objects, n_dims))
+    if kind == "groups":
+        for row in x:
+            properties = rng.choice(n_dims, rng.integers(1, 4), replace=False)
+            row[properties] = rng.uniform(0.8, 2.2, len(properties))
+    elif kind == "unequal":
+        is_positive = rng.random(x.shape) < 0.3
+        x = np.where(is_positive, rng.exponential(np.linspace(1.2, 0.3, n_dims), x.shape), 0.0)
+    return x
+
+
+def marks() -> None:
+    """Count how many dimensions are marked reproducible, and how many of these are true; write a page."""
+    rows = []
+    for kind in ("groups", "unequal", "chance"):
+        for n_objects, n_dims, number in MARKED_STUDIES:
+            counts = np.zeros(5, dtype=int)
+            for seed in range(SEEDS):
+                x = known_dimensions(kind, n_objects, n_dims, np.random.default_rng([seed, n_objects, number]))
+                fitted = ct.sparse_dimensions(simulated(x, number, seed), seed=seed, n_threads=1)
+                is_true = np.zeros(fitted.n_dims, dtype=bool)
+                partners, correlations = match_dimensions(x, fitted.weights)
+                is_true[partners[correlations > SAME_DIMENSION]] = True
+                marked = fitted.is_reproducible
+                n_true = 0 if kind == "chance" else n_dims
+                counts += [n_true, fitted.n_dims, marked.sum(), (is_true & marked).sum(), (is_true & ~marked).sum()]
+            rows.append([kind, f"{n_objects}", f"{number:,}", *(str(count) for count in counts)])
+            print(rows[-1], flush=True)
+    titles = ["dimensions", "objects", "answers", "true", "found", "marked reproducible", "of these, true",
+              "not marked, but true"]  # fmt: skip
+    command = "python -m benchmarks.sparse_dimensions --marks"
+    write_measured("sparse-marks", f"{table(titles, rows)}\n\nSums of {SEEDS} studies.\n\n{measured_on(command)}\n")
+
+
+CONSTANTS: tuple[tuple[ModuleType, str, tuple[float, ...]], ...] = (
+    (fitting, "SEARCH_TOLERANCE", (1.0, 20.0)),
+    (fitting, "REFIT_TOLERANCE", (1.0, 10.0)),
+    (start, "FILL", (0.01, 0.5)),
+    (start, "SPREAD", (0.1, 1.0)),
+    (penalty, "STEP", (1.1, 1.6)),
+    (projected_lbfgs, "PAIRS", (5, 20)),
+    (projected_lbfgs, "WINDOW", (2, 10)),
+    (projected_lbfgs, "FIRST_STEP", (0.02, 0.5)),
+)
+
+
+def constants(true: np.ndarray) -> None:
+    """Compare the constants with smaller and larger values, on parts of the published embedding; write a page."""
+
+    def measured() -> np.ndarray:
+        """Return bits, CPU seconds, and the numbers of dimensions that are found, marked and recovered."""
+        figures = []
+        for seed in range(SEEDS):
+            x = true[np.random.default_rng(seed).choice(len(true), 200, replace=False)]
+            x = x[:, np.argsort(-x.sum(axis=0))[:20]]
+            began = time.process_time()
+            fitted = ct.sparse_dimensions(simulated(x, 40_000, seed), 25, n_refits=3, n_threads=1, seed=seed)
+            seconds = time.process_time() - began
+            score = scored("", "", seconds, fitted.weights, Choices.of(simulated(x, 20_000, seed + 50)), x)
+            figures.append([score.bits, seconds, score.n_dims, fitted.is_reproducible.sum(), score.recovered])
+        return np.mean(figures, axis=0)
+
+    usual = measured()
+    rows = []
+
+    def add(name: str, figures: np.ndarray) -> None:
+        counts = [f"{count:.2f}" for count in figures[2:]]
+        rows.append([name, f"{figures[0] - usual[0]:+.4f}", f"{figures[1] / usual[1]:.2f}", *counts])
+        print(rows[-1], flush=True)
+
+    add("as they are", usual)
+    for module, name, values in CONSTANTS:
+        own = getattr(module, name)
+        for value in values:
+            setattr(module, name, value)
+            add(f"`{name}` = {value:g} instead of {own:g}", measured())
+        setattr(module, name, own)
+    titles = ["constants", "bits more", "CPU time, relative", "dimensions", "marked reproducible", "recovered, of 20"]
+    command = "python -m benchmarks.sparse_dimensions --constants"
+    note = f"200 objects, 20 dimensions, 40,000 answers; means of {SEEDS} trials."
+    write_measured("sparse-constants", f"{table(titles, rows)}\n\n{note}\n\n{measured_on(command)}\n")
 
 
 TITLES = ["answers", "method", "time", "accuracy", "bits", "dimensions", "recovered", "median r"]
@@ -184,13 +281,18 @@ def main() -> None:
     parser.add_argument("--refits", type=int, default=5)
     parser.add_argument("--answers", type=float, nargs="*", default=[1e6, 4e6])
     parser.add_argument("--batches", type=int, nargs="*", default=[100, 1000])
-    parser.add_argument("--penalties", type=float, nargs="*", default=[0.004, 0.008])
+    parser.add_argument("--penalties", type=float, nargs="*", default=[0.0005, 0.002, 0.004, 0.008])
     parser.add_argument("--adam-seconds", type=float, default=600.0)
     parser.add_argument("--without-people", action="store_true")
     parser.add_argument("--only-ours", action="store_true", help="without Adam")
     parser.add_argument("--json", type=Path, help="write all figures to this file instead of the page")
+    parser.add_argument("--marks", action="store_true", help="test the marks of reproducible dimensions instead")
+    parser.add_argument("--constants", action="store_true", help="compare the constants with other values instead")
     parser.add_argument("--page", nargs="+", metavar="MACHINE=FILE", help="write the page from files of --json")
     options = parser.parse_args()
+    if options.marks or options.constants:
+        marks() if options.marks else constants(truth())
+        return
     if options.page:
         write_page(options.page)
         return

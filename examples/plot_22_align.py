@@ -39,5 +39,5 @@ about_all = ct.answers_from(
     minds, 3000, similarity="euclidean", question="odd-one-out", temperature=2.0, seed=1
 )
 about_new = about_all.take((about_all.rows >= 50).any(axis=1))
-print("features as they are:", ct.answer_accuracy(about_new, features))
+print("unchanged features:", ct.answer_accuracy(about_new, features))
 print("aligned:             ", ct.answer_accuracy(about_new, aligned.embedding))

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from closerthan.arrays import Array
 from closerthan.checks import checked
 from closerthan.comparisons import Comparisons
 from closerthan.history import History, Record, record_of
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from closerthan.calibration import Calibration, ChoiceCalibration
     from closerthan.settings import Settings
 
-__all__ = ["Candidate", "Result", "Start"]
+__all__ = ["Candidate", "FittedPositions", "Result", "Start"]
 
 TIED = 1.96  # standard errors by which a loss must be behind the winner to be called worse
 # Procrustes distance above which two maps are called different. Where the answers determine a map, two starts were at
@@ -88,6 +89,15 @@ class Start(NamedTuple):
         """Sort key, lower is better: the validation error if there is one, then the objective."""
         none = math.isnan(self.validation_error)
         return (self.objective, 0.0) if none else (self.validation_error, self.objective)
+
+
+class FittedPositions:
+    """Positions of objects, the similarity that predicts answers from them, and the loss that they were fitted with."""
+
+    embedding: Array
+    names: tuple[str, ...] | None
+    similarity: str
+    loss: Loss
 
 
 @dataclasses.dataclass(frozen=True, repr=False, eq=False)

@@ -175,4 +175,5 @@ def html_table(caption: str, titles: Sequence[str], rows: Sequence[Sequence[str]
     body = "".join(f"<tr>{''.join(f'<td>{html.escape(cell)}</td>' for cell in row)}</tr>" for row in rows)
     more = "" if n_rows is None or n_rows <= len(rows) else f"<p>... and {n_rows - len(rows):,} more</p>"
     table = f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
-    return f"<div><p>{html.escape(caption)}</p>{table}{more}</div>"
+    title = f"<p>{html.escape(caption)}</p>" if caption else ""
+    return f"<div>{title}{table}{more}</div>"

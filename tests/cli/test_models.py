@@ -100,3 +100,53 @@ def test_errors_of_align_name_the_option(features):
         stderr = " ".join(run("align", "people.csv", "features.npy", option, value, code=2).stderr.split())
         assert value in stderr
         assert option.strip("-").replace("-", "") in stderr.replace("-", "")
+
+
+@pytest.mark.parametrize("command", [("score", "people.csv"), ("align", "people.csv"), ("answers-from",)])
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("", "features.csv is empty"),
+        ("name,a,b\n", "features.csv has a header line, but no objects"),
+        ("name,a,b\nant,1,2\nbee,3,\ncat,1,4\n", "features.csv: 'bee' lacks a feature; fill the gap"),
+        ("name,a,b\nant,1,red\n", "features.csv, line 2"),
+        ("name,a,b\nant,1,2\nant,3,4\nbee,1,1\n", "the name 'ant' occurs twice"),
+    ],
+)
+def test_files_of_features_that_cannot_be_used_are_errors(tmp_path, command, content, message):
+    ct.files.write_comparisons(ct.Comparisons.from_triplets([["ant", "bee", "cat"]] * 30), "people.csv")
+    (tmp_path / "features.csv").write_text(content)
+    assert message in " ".join(run(*command, "features.csv", code=2).stderr.split())
+    assert {path.name for path in tmp_path.iterdir()} == {"people.csv", "features.csv"}
+
+
+def test_a_file_of_features_is_compared_once(features):
+    ct.files.write_comparisons(ct.answers_from(features, 100), "people.csv")
+    stderr = run("score", "people.csv", "features.npy", "features.npy", code=2).stderr
+    assert "the name 'features.npy' occurs twice" in stderr
+
+
+@pytest.mark.parametrize("ending", ["csv", "npy", "npz", "parquet"])
+def test_features_are_read_from_every_kind_of_file(features, ending):
+    names = [f"object {number}" for number in range(15)]
+    ct.files.write_comparisons(ct.answers_from(features, 300, names=names), "people.csv")
+    if ending == "npy":
+        np.save("model.npy", features)
+        ct.files.write_comparisons(ct.answers_from(features, 300), "people.csv")
+    elif ending == "npz":
+        np.savez("model.npz", features=features, names=np.array(names))
+    else:
+        ct.files.write_map(features, names, f"model.{ending}")
+    assert "100.0 %" in run("score", "people.csv", f"model.{ending}").output
+
+
+def test_each_command_writes_a_page_that_loads_nothing(features):
+    ct.files.write_comparisons(ct.answers_from(features, 300), "people.csv")
+    run("score", "people.csv", "features.npy")
+    run("align", "people.csv", "features.npy", "--folds", 2, "--strength", 0.1, "--towards", "identity")
+    for folder in ("people-scores", "people-aligned"):
+        with open(f"{folder}/report.html", encoding="utf-8") as file:
+            text = file.read()
+        assert "<td>features</td>" in text
+        assert "the chance level is 50.0 %" in text
+        assert "http" not in text.replace("http-equiv", "")

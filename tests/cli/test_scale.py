@@ -48,6 +48,10 @@ def test_it_writes_a_table_a_figure_and_all_numbers(triads):
         assert json.load(file)["scales"]["all"]["n_answers"] == 300
     with open("triads-scale/scale.png", "rb") as file:
         assert file.read(4) == b"\x89PNG"
+    with open("triads-scale/report.html", encoding="utf-8") as file:
+        text = file.read()
+    assert "<dt>Noise</dt><dd>sigma 0." in text
+    assert 'src="data:image/png;base64,' in text
 
 
 def test_each_observer_has_a_scale(triads):

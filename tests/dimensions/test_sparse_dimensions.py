@@ -156,5 +156,23 @@ def test_bad_options_are_refused(answers, options, message):
 
 
 def test_too_few_answers_are_refused():
-    with pytest.raises(ValueError, match="there are 3 answers, too few"):
+    with pytest.raises(ValueError, match="3 answers: too few"):
         ct.sparse_dimensions([[0, 1, 2], [1, 0, 2], [2, 1, 0]], 1)
+
+
+def test_answers_that_cannot_be_held_out_are_refused(answers):
+    with pytest.raises(ValueError, match="all answers belong to 1 question, too few for training"):
+        ct.sparse_dimensions([[0, 1, 2], [0, 2, 1]] * 50, 1)
+    people = np.zeros(len(answers), dtype=int)
+    one = ct.Comparisons.from_triplets(answers.rows, answers=answers.answers, people=people)
+    with pytest.raises(ValueError, match=r'the unit \'people\' divides the answers into 1.*choose by="answers"'):
+        ct.sparse_dimensions(one, 3, by="people")
+    weights = (answers.answers == 0).astype(float)
+    with pytest.raises(ValueError, match="1 answer: too few"):
+        ct.sparse_dimensions(ct.Comparisons.from_triplets(answers.rows, answers=answers.answers, weights=weights), 3)
+
+
+@pytest.mark.parametrize("second", [np.full((5, 2), np.nan), np.ones(5)])
+def test_only_tables_of_finite_numbers_are_matched(second):
+    with pytest.raises(ValueError, match="second must be a table of finite numbers"):
+        ct.match_dimensions(np.ones((5, 2)), second)

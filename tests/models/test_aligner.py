@@ -36,7 +36,7 @@ def answers_by(X):
         table = np.asarray(X, dtype=float)
     except (TypeError, ValueError):
         return []
-    is_usable = table.ndim == 2 and len(table) >= 3 and np.isfinite(table).all()
+    is_usable = table.ndim == 2 and table.size and len(table) >= 3 and np.isfinite(table).all()
     return ct.answers_from(table, 60, similarity="euclidean", temperature=1.0) if is_usable else []
 
 

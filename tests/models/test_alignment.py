@@ -36,7 +36,7 @@ def test_answers_about_new_objects_are_predicted(aligned):
     assert aligned.new_objects.is_better
     assert aligned.new_answers.is_better
     assert aligned.new_objects.aligned.accuracy > aligned.new_objects.unchanged.accuracy + 0.05
-    assert "better than the features as they are" in aligned.new_objects.verdict
+    assert "better than the unchanged features" in aligned.new_objects.verdict
 
 
 def test_objects_without_answers_get_positions(features, answers):
@@ -105,7 +105,7 @@ def test_it_is_saved_shown_and_drawn(aligned, tmp_path):
         ]
     axes = scores.plot().axes[0]
     texts = [text.get_text() for text in axes.get_legend().get_texts()]
-    assert texts[:3] == ["features as they are", "aligned, new answers", "aligned, new objects"]
+    assert texts[:3] == ["unchanged features", "aligned, new answers", "aligned, new objects"]
     assert [label.get_text() for label in axes.get_yticklabels()] == ["a_$b", "c"]
 
 
@@ -134,3 +134,18 @@ def test_features_without_numbers_or_differences_are_errors(features, answers):
         ct.align(np.ones((40, 2)), answers, similarity="euclidean")
     with pytest.raises(ValueError, match="must have 5 columns"):
         ct.align(features, answers, n_folds=0, strength=1.0).transform(features[:, :3])
+
+
+def test_new_objects_are_placed_on_an_alignment():
+    rng = np.random.default_rng(0)
+    features = rng.normal(size=(25, 3))
+    answers = ct.answers_from(features, 1500, similarity="euclidean")
+    is_old = (answers.rows < 20).all(axis=1)
+    old, about_new = answers.rows[is_old], answers.rows[~is_old]
+    aligned = ct.align(features[:20], old, similarity="euclidean", strength=0.01, towards="identity", n_folds=0)
+    placed = ct.place(about_new, aligned, features=features)
+    assert placed.places.shape == (5, 3)
+    assert ct.triplet_error(about_new, placed.embedding) < 0.1
+    by_cosine = ct.align(features[:20], old, strength=0.01, towards="identity", n_folds=0)
+    with pytest.raises(ValueError, match="predict answers by cosine, but new objects are placed by distance"):
+        ct.place(about_new, by_cosine, features=features)

@@ -123,7 +123,7 @@ def test_a_map_of_the_answers_recovers_the_distances():
         (np.ones((4, 2)), {}, "there is no answer to any of the questions"),
         (np.ones((4, 3)), {"similarity": "similarities"}, "square"),
         (np.arange(16.0).reshape(4, 4), {"similarity": "similarities"}, r"it must be symmetric; average both halves"),
-        ([[1.0, np.nan]] * 4, {}, "gap in row 0"),
+        ([[1.0, np.nan]] * 4, {}, "has nan in row 0"),
         (np.eye(4), {"question": "best of 3"}, "choose from: triplet, quadruplet"),
         (np.eye(4), {"question": "nearest 3 of 3"}, "fewer objects must be chosen than shown"),
         (np.eye(4), {"question": "nearest of 8"}, "it is about 9 objects, but there are 4"),

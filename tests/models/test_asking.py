@@ -11,7 +11,7 @@ import closerthan as ct
 from closerthan.cli import app
 from closerthan.comparisons import Choices
 from closerthan.models.asking import Asking, ask, comparisons_of
-from closerthan.models.prompts import Prompt, prompts_of, understood
+from closerthan.models.prompts import Prompt, parse_reply, prompts_of
 from closerthan.models.question_sets import question_sets
 
 # A program that knows where the objects are: their names are positions on a line.
@@ -119,6 +119,43 @@ def test_a_reply_that_takes_too_long_ends_the_program(tmp_path):
     assert problem.startswith("no reply within 0.3 s; it must write each reply on one line and flush")
 
 
+def test_a_program_that_writes_without_end_is_ended_in_time(tmp_path):
+    endless = [sys.executable, "-c", "while True: print('garbage' * 100)"]
+    outcome, _ = run(endless, random_answers("triplet", 1), tmp_path, timeout=0.3, retries=0)
+    (problem,) = outcome.problems
+    assert "that it wrote has the id of the question" in problem
+    assert (tmp_path / "record.jsonl").stat().st_size < 10_000
+
+
+def test_a_reply_may_take_any_time(program, tmp_path):
+    outcome, _ = run(program(), random_answers("triplet", 2), tmp_path, timeout=float("inf"))
+    assert len(outcome.answers) == 2
+
+
+def test_a_line_without_end_is_no_reply(tmp_path):
+    endless = [sys.executable, "-c", "import sys\nwhile True: sys.stdout.write('x' * 10000)"]
+    outcome, _ = run(endless, random_answers("triplet", 1), tmp_path, timeout=0.3, retries=0)
+    assert outcome.n_failed == 1
+
+
+def test_a_run_gives_up_after_ten_questions_in_a_row_without_a_reply(program, tmp_path):
+    people = random_answers("triplet", 40)
+    outcome, _ = run(program("if question['id'] > 4: sys.exit(1)"), people, tmp_path, retries=0)
+    assert outcome.gave_up
+    assert (len(outcome.answers), outcome.n_failed) == (5, 10)
+    again, _ = run(program(), people, tmp_path)
+    assert len(again.answers) == 40
+
+
+def test_replies_of_two_commands_are_not_mixed(program, tmp_path):
+    people = random_answers("triplet", 3)
+    misspelt = [sys.executable, str(tmp_path / "progrm.py")]
+    assert run(misspelt, people, tmp_path, retries=0)[0].n_failed == 3
+    run(program(), people, tmp_path)  # nothing was answered, so nothing can be mixed
+    with pytest.raises(ValueError, match="has replies of another command"):
+        run([*program(), "--other"], people, tmp_path)
+
+
 def test_other_output_is_recorded_and_ignored(program, tmp_path):
     outcome, _ = run(program("print('loading', flush=True)"), random_answers("triplet", 3), tmp_path)
     assert len(outcome.answers) == 3
@@ -169,7 +206,7 @@ PROMPT = Prompt(4, "nearest", "lion", ("ant", "bee", "Bee", "cat"), (0, 1, 2, 3)
     ],
 )
 def test_only_replies_that_name_options_are_answers(reply, chosen):
-    meaning = understood(json.dumps(reply), PROMPT)
+    meaning = parse_reply(json.dumps(reply), PROMPT)
     assert meaning.chosen == chosen
     assert bool(meaning.problem) == (not chosen)
 
@@ -178,7 +215,7 @@ def test_only_replies_that_name_options_are_answers(reply, chosen):
     "line", ["", "ant", "[4]", '{"id": 5, "answer": ["ant", "cat"]}', '{"answer": "ant"}', "[" * 5000]
 )
 def test_lines_without_the_id_are_no_replies(line):
-    assert understood(line, PROMPT) is None
+    assert parse_reply(line, PROMPT) is None
 
 
 # ---- the command -----------------------------------------------------------------------------------------------------
@@ -221,6 +258,40 @@ def test_the_questions_of_people_are_asked_and_compared_with_their_answers(progr
     odd = [[one.names[number] for number in one.rows[::2, 2]] for one in (people, made)]
     share = np.mean([ours == theirs for ours, theirs in zip(*odd, strict=True)])
     assert f"{100 * share:.1f} % (95 % interval" in shown
+
+
+def test_unclear_replies_are_listed_on_the_page(program, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    ct.files.write_comparisons(random_answers("triplet"), "people.csv")
+    command = " ".join(f"'{word}'" for word in program("answer = '<b>' if question['id'] == 3 else answer"))
+    closerthan("ask", "people.csv", "--command", command)
+    page = (tmp_path / "people-asked" / "report.html").read_text(encoding="utf-8")
+    assert "11 answered, 1 with an unclear reply" in page
+    assert "&#x27;&lt;b&gt;&#x27; is not one of the options" in page
+
+
+def test_a_program_that_stops_replying_ends_the_command_with_a_sentence(program, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    ct.files.write_comparisons(random_answers("triplet", 30), "people.csv")
+    command = " ".join(f"'{word}'" for word in program("if question['id'] > 4: sys.exit(1)"))
+    done = closerthan("ask", "people.csv", "--command", command, "--retries", "0", code=2)
+    assert "no reply to 10 questions in a row, so the others were not asked" in " ".join(done.stderr.split())
+    assert ct.read_comparisons("people-asked/answers.csv").n_answers == 5
+
+
+@pytest.mark.parametrize(
+    ("command", "message"),
+    [
+        ("", "--command is empty"),
+        ("python 'x", "a quotation mark that is not closed"),
+        ("no-such-program", "cannot be started"),
+    ],
+)
+def test_commands_that_cannot_be_started_are_errors(tmp_path, monkeypatch, command, message):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "questions.csv").write_text("anchor,left,right\nn0,n1,n9\n")
+    done = closerthan("ask", "questions.csv", "--command", command, code=2)
+    assert message in " ".join(done.stderr.split())
 
 
 def test_no_answer_at_all_is_an_error(tmp_path, monkeypatch):

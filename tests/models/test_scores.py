@@ -67,5 +67,5 @@ def test_no_model_and_no_known_object_are_errors(points):
     answers = ct.Comparisons.from_triplets([["a", "b", "c"]])
     with pytest.raises(ValueError, match="features is empty"):
         ct.score_features({}, answers)
-    with pytest.raises(ValueError, match="other names in the answers, such as 'a'"):
+    with pytest.raises(ValueError, match="the answers are about a, b, c, and the features about 0, 1, 2"):
         ct.score_features(points, answers, names=[str(number) for number in range(20)])

@@ -139,7 +139,7 @@ def test_the_probability_of_a_judgement_follows_the_model():
         ([[1, 0, 2], [1, 2, 0]], {"levels": [1, 1, 2]}, "about 2 levels; a scale needs at least 3"),
         ([["b", "a", "c"], ["b", "c", "a"]], {}, "the level 'a' is not a number; pass levels"),
         ([["b", "a", "c"], ["b", "c", "a"]], {"levels": ["a", "b"]}, "does not have c"),
-        ([[1, 0, 2], [2, 1, 3], [1, 0, 2], [2, 3, 1]], {}, "do not determine the scale of 4 levels"),
+        ([[1, 0, 2], [2, 1, 3], [1, 0, 2], [2, 3, 1]], {}, "2 questions cannot determine the scale of 4 levels"),
         ([[0, 1, 1, 2], [0, 1, 0, 2]], {}, "a scale without any noise explains all answers"),
         ([[1, 0, 2], [1, 2, 0]], {"n_replicates": 5}, "n_replicates is 5"),
     ],
@@ -180,3 +180,33 @@ def test_it_is_written_as_a_table_and_shown_in_notebooks(tmp_path):
     assert len(lines) == 9
     assert "<table>" in result._repr_html_()
     assert repr(result).startswith("Scale(8 levels from 0 to 7, 500 answers: sigma 0.")
+
+
+def test_objects_that_are_numbered_in_any_order_are_refused():
+    faces = ct.answers_from(np.random.default_rng(0).normal(size=(12, 2)), 300)
+    with pytest.raises(ValueError, match="the objects may not be levels in the order of their numbers; if they are"):
+        ct.scale(faces)
+    named = ct.Comparisons.from_triplets([["satin", "matte", "glossy"], ["satin", "glossy", "matte"]])
+    with pytest.raises(ValueError, match="the level 'glossy' is not a number; pass levels"):
+        ct.scale(named)
+
+
+@pytest.mark.parametrize("levels", [[1, "a", 2, 3], [[1, 2, 3, 4]], [1.0, np.nan, 2.0, 3.0], []])
+def test_levels_that_are_neither_numbers_nor_names_are_refused(levels):
+    with pytest.raises(ValueError, match="it must have one finite number for each of the 4 objects, or all be names"):
+        ct.scale(observer(np.linspace(0, 1, 4), 0.2, 100), levels=levels)
+
+
+def test_a_vague_sigma_is_reported():
+    psi = (np.arange(5) / 4) ** 2
+    few, many = (ct.scale(observer(psi, 0.2, size, seed=3), n_replicates=50) for size in (60, 2000))
+    assert few.sigma_interval[1] > 3 * few.sigma_interval[0]
+    assert any("hardly determine sigma" in sentence for sentence in few.advice)
+    assert not any("hardly determine sigma" in sentence for sentence in many.advice)
+
+
+@pytest.mark.filterwarnings("error")
+def test_lapses_of_few_answers_are_estimated_without_overflow():
+    psi = (np.arange(5) / 4) ** 2
+    result = ct.scale(observer(psi, 0.2, 60, seed=3), fit_lapses=True, n_replicates=50)
+    assert np.isfinite(result.replicates).all()

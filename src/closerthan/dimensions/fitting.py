@@ -46,10 +46,11 @@ from closerthan.messages import value_error
 from closerthan.objective.devices import dot_products_on
 from closerthan.objective.dot_products import PairLikelihood, ShownPairs
 from closerthan.settings import Budget
+from closerthan.wording import counted
 
 __all__ = ["sparse_dimensions"]
 
-LEAST_ANSWERS = 20
+LEAST_ANSWERS = 20  # so that each held-out tenth has two of them
 NEGLIGIBLE = 0.1  # a dimension below it changes no log odds by more than its square, .01
 SEARCH_TOLERANCE = 5.0  # times the tolerance, while the penalty is chosen
 REFIT_TOLERANCE = 3.0  # times the tolerance, in refits
@@ -116,9 +117,9 @@ def sparse_dimensions(
     units = consecutive_numbers(comparisons.groups(settings.by)[choices.rows]).astype(np.int64)
     budget = Budget.of(settings.time_limit)
     with CtrlC() as ctrl_c, phases(bool(options.get("progress"))) as phase:
-        shown = ShownPairs.of(choices)
+        pairs = ShownPairs.of(choices)
         device, n_threads = options.get("device", "cpu"), options.get("n_threads")
-        with dot_products_on(device, shown, n_threads) as likelihood:
+        with dot_products_on(device, pairs, n_threads) as likelihood:
             fits = _Fits(likelihood, choices, settings, lambda: ctrl_c.pressed.is_set() or budget.is_over)
             split = _Split.drawn(units, settings, fits.rng)
             phase("choosing the penalty")
@@ -161,10 +162,11 @@ def _settings(comparisons: Comparisons, n_dims: int | None, options: SparseOptio
 
 
 def _check(choices: Choices) -> None:
-    """Raise an error if the answers are too few, or not choices by similarity."""
-    if choices.n_answers < LEAST_ANSWERS:
+    """Raise an error if the answers are too few."""
+    number = choices.n_answers if choices.weights is None else int(np.count_nonzero(choices.weights))
+    if number < LEAST_ANSWERS:
         raise value_error(
-            f"there are {choices.n_answers} answers, too few to estimate dimensions and to hold some out",
+            f"{counted(number, 'answer')}: too few to estimate dimensions and to hold some out",
             f"collect at least {LEAST_ANSWERS}, or fit a map with ct.embed",
         )
 
@@ -224,13 +226,13 @@ class _Fits:
         """
         settings, choices = self._settings, self._choices
         training = split.training(choices)
-        found: dict[float, Array] = {}
+        dimensions: dict[float, Array] = {}
         bits: dict[float, Array] = {}
 
         def try_penalty(penalty: float) -> PenaltyTried:
-            if found and self.must_end():
+            if dimensions and self.must_end():
                 raise StopIteration
-            x = found[penalty] = self.fit(penalty, training, slack=SEARCH_TOLERANCE)
+            x = dimensions[penalty] = self.fit(penalty, training, slack=SEARCH_TOLERANCE)
             bits[penalty] = split.bits(choices, x, split.choosing)
             return PenaltyTried(penalty, float(bits[penalty].mean()), x.shape[1])
 
@@ -239,7 +241,7 @@ class _Fits:
         else:
             tried = [try_penalty(settings.penalty)]
         chosen = sparsest(bits)
-        return tried, chosen, found[chosen]
+        return tried, chosen, dimensions[chosen]
 
     def refit(self, penalty: float, units: NDArray[np.int64]) -> Array:
         """Return dimensions for resampled units, from a random start."""
@@ -266,11 +268,7 @@ class _Split:
         of_unit = np.empty_like(part)
         of_unit[order] = part
         if (of_unit < 2).all():
-            raise value_error(
-                f"there are {len(order)} units to hold out, too few for training and two held-out parts",
-                "choose another unit with {by}",
-                by="answers",
-            )
+            raise _too_few_units(len(order), settings.by)
         of_answer = of_unit[units]
         choosing, measuring = (np.flatnonzero(of_answer == number) for number in (0, 1))
         return cls(choosing, measuring if len(measuring) else choosing, len(units))
@@ -290,6 +288,13 @@ class _Split:
         """Return whether dimensions predict the answers that measure the accuracy clearly better than guessing."""
         gains = self.bits(choices, x[:, :0], self.measuring) - self.bits(choices, x, self.measuring)
         return bool(gains.mean() > CLEARLY * gains.std() / math.sqrt(len(gains)))
+
+
+def _too_few_units(number: int, by: str) -> ValueError:
+    rule = "too few for training and two held-out parts"
+    if by in ("auto", "answers"):
+        return ValueError(f"all answers belong to {counted(number, 'question')}, {rule}; ask more questions")
+    return value_error(f"the unit {by!r} divides the answers into {number}, {rule}", "choose {by}", by="answers")
 
 
 def _accuracy(

@@ -11,10 +11,11 @@ from numpy.typing import ArrayLike
 
 from closerthan.arrays import Array
 from closerthan.checks import checked
+from closerthan.geometry import matrix_of
 
-__all__ = ["RETURNS", "correlations_with_matches", "match_dimensions"]
+__all__ = ["SAME_DIMENSION", "correlations_with_matches", "match_dimensions"]
 
-RETURNS = 0.8
+SAME_DIMENSION = 0.8
 """Correlation above which a dimension counts as found again, as in the literature on SPoSE."""
 
 
@@ -35,7 +36,7 @@ def match_dimensions(first: ArrayLike, second: ArrayLike) -> tuple[Array, Array]
     """
     from scipy.optimize import linear_sum_assignment
 
-    one, other = (_standardised(np.asarray(x, dtype=np.float64)) for x in (first, second))
+    one, other = (_standardised(matrix_of(name, x)) for name, x in (("first", first), ("second", second)))
     if one.shape[0] != other.shape[0]:
         raise ValueError(f"the tables have {one.shape[0]:,} and {other.shape[0]:,} rows; they must be the same objects")
     table = one.T @ other

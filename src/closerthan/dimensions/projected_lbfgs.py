@@ -34,7 +34,7 @@ Function = Callable[[Array], tuple[float, Array]]
 
 
 class Minimum(NamedTuple):
-    """Where a minimisation ended."""
+    """The last point of a minimisation."""
 
     x: Array
     value: float

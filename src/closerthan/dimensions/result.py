@@ -10,7 +10,7 @@ import numpy as np
 
 from closerthan.arrays import Array
 from closerthan.checks import ParameterError
-from closerthan.dimensions.matching import RETURNS
+from closerthan.dimensions.matching import SAME_DIMENSION
 from closerthan.dimensions.options import SparseSettings
 from closerthan.dimensions.penalty import PenaltyTried
 from closerthan.evaluate.answer_accuracy import AnswerAccuracy
@@ -83,7 +83,7 @@ class SparseDimensions:
         """For each dimension, the fraction of the refits in which it was found again (r > .8); NaN without refits."""
         if not self.n_refits:
             return np.full(self.n_dims, np.nan)
-        return np.asarray((self.correlations > RETURNS).mean(axis=0))
+        return np.asarray((self.correlations > SAME_DIMENSION).mean(axis=0))
 
     @property
     def reproducibility(self) -> Array:
@@ -167,7 +167,7 @@ class SparseDimensions:
 
     def rows(self) -> list[tuple[str, str, str, str, str]]:
         """Return one row of text per dimension: number, sum, objects above 0, refits that found it, top objects."""
-        counts = (self.correlations > RETURNS).sum(axis=0) if self.n_refits else np.zeros(self.n_dims, dtype=int)
+        counts = (self.correlations > SAME_DIMENSION).sum(axis=0) if self.n_refits else np.zeros(self.n_dims, dtype=int)
         return [
             (
                 f"{k + 1}" + ("" if self.is_reproducible[k] or not self.n_refits else " ?"),

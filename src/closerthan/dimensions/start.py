@@ -41,8 +41,8 @@ def choice_matrix_start(
     is_random
         Whether to multiply the entries by random numbers, which leads refits to other local minima.
     """
-    shown = likelihood.shown
-    n_objects = shown.n_objects
+    pairs = likelihood.shown
+    n_objects = pairs.n_objects
     values, vectors = _leading_eigenvectors(likelihood, min(n_dims, n_objects - 1), rng, weights)
     x = np.zeros((n_objects, n_dims))
     for k, (value, vector) in enumerate(zip(values, vectors.T, strict=True)):
@@ -63,12 +63,12 @@ def _leading_eigenvectors(
     from scipy.sparse import csr_array
     from scipy.sparse.linalg import LinearOperator, eigsh
 
-    shown = likelihood.shown
-    n_objects = shown.n_objects
+    pairs = likelihood.shown
+    n_objects = pairs.n_objects
     excess, variance = _excess_and_variance(likelihood, weights)
-    by_object = np.bincount(shown.one, variance, n_objects) + np.bincount(shown.other, variance, n_objects)
+    by_object = np.bincount(pairs.one, variance, n_objects) + np.bincount(pairs.other, variance, n_objects)
     scale = np.sqrt(by_object.sum()) / np.maximum(by_object, by_object.mean() * 1e-3)
-    half = csr_array((excess, (shown.one, shown.other)), shape=(n_objects, n_objects))
+    half = csr_array((excess, (pairs.one, pairs.other)), shape=(n_objects, n_objects))
     matrix = (half + half.T).multiply(scale[:, None]).multiply(scale[None, :]).tocsr()
     row_mean = np.asarray(matrix.sum(axis=1)).ravel() / (n_objects - 1)
 
@@ -90,11 +90,11 @@ def _leading_eigenvectors(
 
 def _excess_and_variance(likelihood: PairLikelihood, weights: Array | None) -> tuple[Array, Array]:
     """Return how much more often than by chance each pair was chosen, and its variance by chance."""
-    shown = likelihood.shown
-    _, slopes = likelihood.by_pair(np.zeros(len(shown.one), np.float32))
-    by_choice = shown.weights_of_choices(weights)
-    variance = np.zeros(len(shown.one))
-    for group in shown.groups:
+    pairs = likelihood.shown
+    _, slopes = likelihood.by_pair(np.zeros(len(pairs.one), np.float32))
+    by_choice = pairs.weights_of_choices(weights)
+    variance = np.zeros(len(pairs.one))
+    for group in pairs.groups:
         size = len(group.places)
         own = by_choice[group.choices] * (1.0 / size) * (1.0 - 1.0 / size)
         for place in group.places:

@@ -8,6 +8,7 @@ from typing import Any
 from closerthan.evaluate.answer_accuracy import AnswerAccuracy
 from closerthan.evaluate.repeats import NoiseCeiling
 from closerthan.models.alignment import Alignment
+from closerthan.models.scores import remarks_about
 from closerthan.saving import whole_csv
 from closerthan.wording import counted, html_table, percent, percent_range
 
@@ -63,15 +64,26 @@ class AlignedScores(Mapping[str, Alignment]):
 
     @property
     def series(self) -> dict[str, dict[str, AnswerAccuracy]]:
-        """Accuracy by kind of prediction and model: features as they are, then aligned."""
+        """Accuracy by kind of prediction and model: unchanged features, then aligned."""
         measured = {name: one.new_answers for name, one in self.items() if one.new_answers is not None}
         new = {name: one.new_objects for name, one in self.items() if one.new_objects is not None}
         series = {
-            "features as they are": {name: one.unchanged for name, one in measured.items()},
+            "unchanged features": {name: one.unchanged for name, one in measured.items()},
             "aligned, new answers": {name: one.aligned for name, one in measured.items()},
             "aligned, new objects": {name: one.aligned for name, one in new.items()},
         }
         return {title: scores for title, scores in series.items() if scores}
+
+    @property
+    def remarks(self) -> list[str]:
+        """Sentences about the gain, the chance level, the noise ceilings, and answers that were left out."""
+        gains = [
+            f"{name}, {kind}: {one.verdict}."
+            for name, alignment in self.items()
+            for kind, one in alignment.held_out.items()
+        ]
+        accuracy = next(iter(next(iter(self.values())).held_out.values())).aligned
+        return gains + remarks_about(accuracy, self.ceilings, {name: one.n_left_out for name, one in self.items()})
 
     def rows(self) -> list[tuple[str, ...]]:
         """Return the scores as text, for a table with the titles ``TITLES``."""

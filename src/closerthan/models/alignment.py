@@ -21,13 +21,15 @@ from closerthan.evaluate.repeats import NoiseCeiling, answer_ceilings
 from closerthan.fit.ctrl_c import CancelFlag
 from closerthan.fit.parallel import run_together
 from closerthan.fit.progress import trials_bar
-from closerthan.geometry import matrix_of, principal_axes
+from closerthan.geometry import principal_axes
 from closerthan.losses import STE, Loss, loss_named
 from closerthan.messages import value_error
 from closerthan.metrics import ratio_variance
 from closerthan.models.answers import rows_of_objects
 from closerthan.models.linear_map import FittedMap, MapSettings, about_any, fitted_map
+from closerthan.models.tables import feature_table, names_of_rows
 from closerthan.operating_system import n_cores
+from closerthan.result import FittedPositions
 from closerthan.wording import counted, html_table, percent, percent_interval
 
 __all__ = ["Alignment", "HeldOutGain", "align"]
@@ -39,12 +41,12 @@ FEWEST_ANSWERS = 20  # left when objects are held out; with fewer, these objects
 
 
 class HeldOutGain(NamedTuple):
-    """How well aligned features predict answers that they were fitted without, beside the features as they are.
+    """Accuracy of aligned features on answers that were not used to fit them, and that of the unchanged features.
 
     Attributes
     ----------
     aligned, unchanged
-        Accuracy of the aligned features, and of the features as they are, on the same answers.
+        Accuracy of the aligned features, and of the unchanged features, on the same answers.
     gain
         The difference of the two, with its interval and test.
     over_exchanged
@@ -65,7 +67,7 @@ class HeldOutGain(NamedTuple):
 
     @property
     def verdict(self) -> str:
-        """Whether the aligned features predict better than the features as they are, in words."""
+        """A sentence that says whether the aligned features predict better than the unchanged ones."""
         if self.gain.is_sure and self.over_exchanged is not None and not self.over_exchanged.is_sure:
             return (
                 "the features of new objects do not clearly help: if new objects exchange their features, the accuracy "
@@ -74,7 +76,7 @@ class HeldOutGain(NamedTuple):
         if self.gain.is_sure and not self.is_better:
             return f"not clearly better than chance, {percent(self.aligned.chance)}"
         how = "better" if self.is_better else "worse" if self.gain.high < 0 else "not clearly better"
-        return f"{how} than the features as they are: by {self.gain}"
+        return f"{how} than the unchanged features; the gain is {self.gain}"
 
     def __str__(self) -> str:
         aligned = percent_interval(*self.aligned.accuracy_and_interval)
@@ -82,7 +84,7 @@ class HeldOutGain(NamedTuple):
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
-class Alignment:
+class Alignment(FittedPositions):
     """Result of :func:`align`: a linear map of features that predicts people's answers.
 
     Attributes
@@ -125,7 +127,7 @@ class Alignment:
 
     def transform(self, features: ArrayLike) -> Array:
         """Return the positions of objects with these features, such as new objects."""
-        table = matrix_of("features", features)
+        table = feature_table("features", features)
         if table.shape[1] != len(self.weights):
             raise ParameterError(
                 "features", features, f"it must have {len(self.weights):,} columns", problem=f"has {table.shape[1]:,}"
@@ -267,10 +269,8 @@ def align(
         whole("rank", rank)
     if whole("n_folds", n_folds, least=0) == 1:
         raise ParameterError("n_folds", n_folds, "it must be 0 or at least 2")
-    table = matrix_of("features", features)
-    labels = None if names is None else tuple(str(name) for name in names)
-    if labels is not None and len(labels) != len(table):
-        raise ParameterError("names", names, f"there must be one for each of {len(table):,} objects")
+    table = feature_table("features", features)
+    labels = names_of_rows(names, len(table))
     comparisons, rows_of, n_left_out = _with_features(Comparisons.of(answers, unmentioned="ignore"), labels, len(table))
     settings = MapSettings(rank, similarity, chosen, towards, strength, hold_out, standardize, seed)  # type: ignore[arg-type]
     cross_validations = _Validation(table[np.maximum(rows_of, 0)], comparisons, settings, n_folds)
@@ -304,8 +304,8 @@ def _with_features(
         return answers, rows_of, 0
     if unknown.all():
         raise value_error("no answer is about objects with features", "pass {names}", names=...)
-    known = answers.take(~unknown)
-    return known, rows_of, answers.n_answers - known.n_answers
+    with_features = answers.take(~unknown)
+    return with_features, rows_of, answers.n_answers - with_features.n_answers
 
 
 def _rotated(linear: FittedMap, table: Array, similarity: str) -> Array:
@@ -395,12 +395,12 @@ class _Validation:
             return None
         held_out = HeldOutAnswers(self.answers)
         number = np.sum([rows[held_out.choices.rows] for (rows, _), _ in folds], axis=0)
-        share = 1.0 / np.maximum(number, 1)
+        weight_of_fold = 1.0 / np.maximum(number, 1)
         exchanged = np.zeros(len(held_out.choices))
         for (rows, objects), linear in folds:
             positions = linear(self.features)
-            held_out.predict_by(positions, self.settings.similarity, rows, share)
-            exchanged += share * self._with_exchanged_objects(held_out, rows, positions, objects)
+            held_out.predict_by(positions, self.settings.similarity, rows, weight_of_fold)
+            exchanged += weight_of_fold * self._with_exchanged_objects(held_out, rows, positions, objects)
         numbers = np.flatnonzero(number > 0)
         choices, right = held_out.choices.take(numbers), held_out.right[numbers]
         unchanged, single = self._unchanged(choices), np.arange(len(choices))

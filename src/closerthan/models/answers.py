@@ -11,16 +11,18 @@ from closerthan.arrays import Array
 from closerthan.checks import ParameterError, checked, positive, whole
 from closerthan.comparisons import Choices, Comparisons
 from closerthan.models.question_sets import QuestionSet, draw_questions, question_sets
+from closerthan.models.tables import feature_table, names_of_rows, numbers_of
+from closerthan.wording import first_few
 
 __all__ = [
     "MEASURES",
-    "Answered",
+    "ImpliedComparisons",
     "Measure",
     "answers_from",
+    "implied_comparisons",
     "joined_answers",
     "model_similarities",
     "rows_of_objects",
-    "stated",
 ]
 
 Measure = Literal["cosine", "dot", "euclidean", "similarities", "dissimilarities"]
@@ -41,7 +43,7 @@ def answers_from(
     names: Sequence[str] | None = None,
     seed: int | None = 0,
 ) -> Comparisons:
-    """Let a model answer questions about similarity, so that a map can be fitted to its answers like to people's.
+    """Let a model answer questions about similarity, so that a map can be fitted to its answers as to those of people.
 
     Parameters
     ----------
@@ -85,12 +87,10 @@ def answers_from(
     """
     matrix = _matrix(model, similarity)
     positive(temperature=temperature)
-    if names is not None and len(names) != len(matrix):
-        raise ParameterError("names", names, f"there must be one for each of {len(matrix):,} objects")
+    labels = names_of_rows(names, len(matrix))
     rng = np.random.default_rng(seed)
-    labels = None if names is None else tuple(str(name) for name in names)
     if isinstance(questions, Comparisons):
-        rows_of = rows_of_objects(questions, labels, len(matrix))
+        rows_of = rows_of_objects(questions, labels, len(matrix), "model")
         sets: Iterable[QuestionSet] = question_sets(Choices.of(questions))
         parts = [_answer(one, matrix, similarity, temperature, rng, rows_of) for one in sets]
         return joined_answers(parts, questions.n_objects, questions.names, 4 if questions.rows.shape[1] == 4 else 3)
@@ -132,15 +132,9 @@ def _matrix(model: ArrayLike, similarity: str) -> Array:
     """Return the features or the matrix as an array, after checks; the halves of a matrix fill each other's gaps."""
     if similarity not in MEASURES:
         raise ParameterError("similarity", similarity, f"choose from: {', '.join(MEASURES)}")
-    matrix = np.asarray(model, dtype=np.float64)
-    if matrix.ndim != 2 or len(matrix) < 3:
-        raise ParameterError("model", model, "it must have one row per object", problem=f"has shape {matrix.shape}")
     if similarity in ("cosine", "dot", "euclidean"):
-        finite = np.isfinite(matrix).all(axis=1)
-        if not finite.all():
-            row = int(np.argmin(finite))
-            raise ParameterError("model", model, "features must be finite numbers", problem=f"has a gap in row {row}")
-        return matrix
+        return feature_table("model", model)
+    matrix = numbers_of("model", model)
     if matrix.shape[0] != matrix.shape[1]:
         rule = "a matrix of (dis)similarities is square; for features choose cosine, dot or euclidean"
         raise ParameterError("model", model, rule, problem=f"has shape {matrix.shape}")
@@ -157,7 +151,9 @@ def _matrix(model: ArrayLike, similarity: str) -> Array:
     return filled
 
 
-def rows_of_objects(answers: Comparisons, names: Sequence[str] | None, n_rows: int) -> NDArray[np.int64]:
+def rows_of_objects(
+    answers: Comparisons, names: Sequence[str] | None, n_rows: int, parameter: str = "features"
+) -> NDArray[np.int64]:
     """Return the row of the model for each object of people's answers; -1 if there is none.
 
     Examples
@@ -168,18 +164,19 @@ def rows_of_objects(answers: Comparisons, names: Sequence[str] | None, n_rows: i
     if names is None or answers.names is None:
         if answers.n_objects > n_rows:
             rule = f"the answers are about {answers.n_objects:,} objects; pass one row for each, or names for both"
-            raise ParameterError("model", n_rows, rule, problem=f"has {n_rows:,} rows")
+            raise ParameterError(parameter, n_rows, rule, problem=f"has {n_rows:,} rows")
         return np.arange(answers.n_objects)
     row_of = {name: row for row, name in enumerate(names)}
     rows = np.array([row_of.get(name, -1) for name in answers.names])
     if (rows < 0).all():
-        raise ParameterError(
-            "names", list(names[:3]), f"the objects have other names in the answers, such as {answers.names[0]!r}"
+        raise ValueError(
+            f"no object of the answers has features: the answers are about {first_few(answers.names, 3)}, and the "
+            f"features about {first_few(names, 3)}; use the same names"
         )
     return rows
 
 
-class Answered(NamedTuple):
+class ImpliedComparisons(NamedTuple):
     """Comparisons of the model as pairs, the question of each, and numbers of questions."""
 
     near: NDArray[np.int64]
@@ -197,7 +194,7 @@ def _answer(
     temperature: float | None,
     rng: np.random.Generator,
     rows_of: NDArray[np.int64] | None = None,
-) -> Answered:
+) -> ImpliedComparisons:
     """Let the model answer questions with the same number of pairs."""
     pairs = questions.pairs if rows_of is None else rows_of[questions.pairs]
     scores = model_similarities(matrix, pairs, similarity)
@@ -215,11 +212,11 @@ def _answer(
         is_tie = ranked[:, :r] == ranked[:, 1 : r + 1]
         tied = is_tie.any(axis=1) if questions.ordered else is_tie[:, r - 1]
         questions, order = questions.take(~tied), order[~tied]
-    part = stated(questions, order)
+    part = implied_comparisons(questions, order)
     return part._replace(n_ties=len(has_values) - n_gaps - part.n_answered, n_gaps=n_gaps)
 
 
-def stated(questions: QuestionSet, order: NDArray[np.int64]) -> Answered:
+def implied_comparisons(questions: QuestionSet, order: NDArray[np.int64]) -> ImpliedComparisons:
     """Return the comparisons of pairs that follow from answers.
 
     Parameters
@@ -230,19 +227,21 @@ def stated(questions: QuestionSet, order: NDArray[np.int64]) -> Answered:
         The pairs of each question in the order of the answer: the chosen ones first.
     """
     pairs = np.take_along_axis(questions.pairs, order[:, :, None], axis=1)
-    chosen, other = _statements(questions.n_chosen, pairs.shape[1], questions.ordered)
+    chosen, other = _implied_ranks(questions.n_chosen, pairs.shape[1], questions.ordered)
     first, second = pairs[:, chosen].reshape(-1, 2), pairs[:, other].reshape(-1, 2)
     near, far = (second, first) if questions.least else (first, second)
-    return Answered(near, far, np.repeat(questions.numbers, len(chosen)), len(questions.numbers), 0, 0)
+    return ImpliedComparisons(near, far, np.repeat(questions.numbers, len(chosen)), len(questions.numbers), 0, 0)
 
 
-def _statements(n_chosen: int, n_shown: int, ordered: bool) -> tuple[list[int], list[int]]:
+def _implied_ranks(n_chosen: int, n_shown: int, ordered: bool) -> tuple[list[int], list[int]]:
     """Return the ranks of the pairs of which an answer says that the first is chosen before the second."""
     statements = [(one, other) for one in range(n_chosen) for other in range(one + 1 if ordered else n_chosen, n_shown)]
     return [one for one, _ in statements], [other for _, other in statements]
 
 
-def joined_answers(parts: Sequence[Answered], n_objects: int, names: tuple[str, ...] | None, width: int) -> Comparisons:
+def joined_answers(
+    parts: Sequence[ImpliedComparisons], n_objects: int, names: tuple[str, ...] | None, width: int
+) -> Comparisons:
     """Return the comparisons of all parts, in the order of the questions."""
     dropped = {"ties": sum(part.n_ties for part in parts), "gaps": sum(part.n_gaps for part in parts)}
     dropped = {reason: count for reason, count in dropped.items() if count}

@@ -16,16 +16,17 @@ from typing import IO
 import numpy as np
 
 from closerthan.comparisons import Comparisons
-from closerthan.models.answers import joined_answers, stated
+from closerthan.models.answers import implied_comparisons, joined_answers
 from closerthan.models.program import Program, ProgramError
-from closerthan.models.prompts import Prompt, understood
+from closerthan.models.prompts import Prompt, parse_reply
 from closerthan.models.question_sets import QuestionSet
 from closerthan.models.record import ANSWERED, FAILED, UNCLEAR, Attempt, Record
 
 __all__ = ["Asking", "Outcome", "ask", "comparisons_of"]
 
 LONGEST_PAUSE = 60.0  # seconds between two attempts
-TICK = 0.2  # seconds between two looks of the main thread, which Ctrl-C interrupts
+MOST_FAILURES = 10  # questions in a row without a reply, after which a run ends: the program is broken or out of quota
+TICK = 0.2  # seconds after which the main thread checks again for Ctrl-C
 
 
 @dataclasses.dataclass(frozen=True)
@@ -69,6 +70,8 @@ class Outcome:
         Number of attempts in all runs together.
     interrupted
         Whether Ctrl-C ended the run.
+    gave_up
+        Whether the run ended because there was no reply to ``MOST_FAILURES`` questions in a row.
     """
 
     outcomes: dict[int, Attempt]
@@ -76,6 +79,7 @@ class Outcome:
     problems: dict[str, int]
     n_attempts: int
     interrupted: bool = False
+    gave_up: bool = False
 
     @property
     def n_unclear(self) -> int:
@@ -97,7 +101,8 @@ def ask(
 ) -> Outcome:
     """Ask all questions that the record does not answer yet; ``advance`` is called after each.
 
-    A failure to start the program ends the run with an error; all other failures concern single questions.
+    If the program cannot be started, the run ends with an error. All other failures concern single questions, but after
+    ``MOST_FAILURES`` of them in a row the run gives up.
     """
     with contextlib.ExitStack() as stack:
         record = stack.enter_context(Record(record_path, prompts, asking.command))
@@ -123,7 +128,9 @@ def ask(
                 worker.join()
         if run.fatal is not None:
             raise run.fatal
-        return Outcome(dict(record.outcomes), run.n_failed, run.problems, record.n_attempts, interrupted)
+        return Outcome(
+            dict(record.outcomes), run.n_failed, run.problems, record.n_attempts, interrupted, run.has_given_up
+        )
 
 
 class _Run:
@@ -138,7 +145,13 @@ class _Run:
         self._programs: list[Program] = []
         self.problems: dict[str, int] = {}
         self.n_failed = 0
-        self.fatal: ValueError | None = None
+        self._n_failed_in_a_row = 0
+        self.fatal: Exception | None = None
+
+    @property
+    def has_given_up(self) -> bool:
+        """Whether too many questions in a row got no reply."""
+        return self._n_failed_in_a_row >= MOST_FAILURES
 
     def stop(self) -> None:
         """End all programs and workers."""
@@ -160,7 +173,7 @@ class _Run:
                     return
                 try:
                     self._ask(program, prompt)
-                except ValueError as error:  # the program cannot be started
+                except Exception as error:  # the program cannot be started, the disk is full: the main thread raises it
                     self.fatal = error
                     self._is_stopped.set()
 
@@ -175,10 +188,15 @@ class _Run:
             pause = min(self._asking.pause * 2 ** (number - 1), LONGEST_PAUSE)
             if number <= self._asking.retries and self._is_stopped.wait(pause):
                 return
-        if attempt.status == FAILED:
-            with self._lock:
+        with self._lock:
+            if attempt.status == FAILED:
                 self.n_failed += 1
+                self._n_failed_in_a_row += 1
                 self.problems[attempt.problem] = self.problems.get(attempt.problem, 0) + 1
+            elif not self.has_given_up:
+                self._n_failed_in_a_row = 0
+        if self.has_given_up:
+            self._is_stopped.set()
         self._advance()
 
     def _attempt(self, program: Program, prompt: Prompt, number: int) -> Attempt:
@@ -188,12 +206,12 @@ class _Run:
         chosen: tuple[int, ...] = ()
         try:
             received, others = program.ask(
-                message, lambda line: understood(line, prompt) is not None, self._asking.timeout
+                message, lambda line: parse_reply(line, prompt) is not None, self._asking.timeout
             )
         except ProgramError as error:
             status, problem = FAILED, str(error)
         else:
-            reply = understood(received, prompt)
+            reply = parse_reply(received, prompt)
             assert reply is not None
             status = FAILED if reply.is_error else ANSWERED if reply.chosen else UNCLEAR
             chosen, problem = reply.chosen, reply.problem
@@ -219,5 +237,5 @@ def comparisons_of(
         for row, number in enumerate(questions.numbers.tolist()):
             chosen = [prompt_of[number].pairs[place] for place in outcome.answers[number]]
             order[row] = [*chosen, *(pair for pair in range(n_pairs) if pair not in chosen)]
-        parts.append(stated(questions, order))
+        parts.append(implied_comparisons(questions, order))
     return joined_answers(parts, len(names), names, width)

@@ -9,10 +9,15 @@ from collections.abc import Callable, Sequence
 from typing import IO, Self
 
 from closerthan.operating_system import end_process
+from closerthan.wording import counted
 
 __all__ = ["Program", "ProgramError"]
 
 PATIENCE = 5.0  # seconds that a program has to end after its input was closed
+LONGEST_LINE = 1 << 20  # characters; a longer line is read as several
+MOST_UNREAD = 1000  # lines that are read ahead
+MOST_OTHER = 100  # lines besides the reply that are kept for the record
+LONGEST_OTHER = 1000  # characters of each of them
 
 
 class ProgramError(Exception):
@@ -33,7 +38,7 @@ class Program:
     def __init__(self, command: Sequence[str], errors: IO[bytes]) -> None:
         self._command, self._errors = list(command), errors
         self._process: subprocess.Popen[str] | None = None
-        self._lines: queue.SimpleQueue[str | None] = queue.SimpleQueue()
+        self._lines = _Lines()
         self._lock = threading.Lock()
         self._is_closed = False
 
@@ -44,31 +49,43 @@ class Program:
         self._end(gently=True)
 
     def ask(self, message: str, is_reply: Callable[[str], bool], timeout: float) -> tuple[str, list[str]]:
-        """Send a line and return the reply, and the lines before it that were no reply.
+        """Send a line and return the reply, and the lines before it that were no reply (the first ones, shortened).
 
         Raise a :class:`ProgramError` if there is none within ``timeout`` seconds; the program is then ended.
         """
         process = self._started()
         others: list[str] = []
+        n_others = 0
         deadline = time.monotonic() + timeout
         try:
             assert process.stdin is not None
             process.stdin.write(f"{message}\n")
             process.stdin.flush()
             while True:
-                line = self._lines.get(timeout=max(deadline - time.monotonic(), 0.0))
+                remaining = deadline - time.monotonic()
+                if remaining <= 0:  # a program that writes without end leaves the queue never empty
+                    raise queue.Empty
+                line = self._lines.get(min(remaining, threading.TIMEOUT_MAX))
                 if line is None:
                     raise ProgramError(f"the program ended{_exit_code(process)} without a reply")
                 if is_reply(line):
                     return line, others
-                others.append(line)
+                n_others += 1
+                if n_others <= MOST_OTHER:
+                    others.append(line[:LONGEST_OTHER])
         except queue.Empty:
             self._end()
-            hint = "; it must write each reply on one line and flush its output" if not others else ""
+            hint = (
+                f"; none of the {counted(n_others, 'line')} that it wrote has the id of the question"
+                if n_others
+                else "; it must write each reply on one line and flush its output"
+            )
             raise ProgramError(f"no reply within {timeout:g} s{hint}") from None
-        except (OSError, ValueError) as error:  # the program closed its input, or was ended by stop()
+        except (OSError, ValueError):  # the program ended or closed its input, or was ended by stop()
+            exit_code = _exit_code(process)
             self._end()
-            raise ProgramError(f"the program does not read questions{_exit_code(process)} ({error})") from None
+            problem = f"the program ended{exit_code} without a reply" if exit_code else "the program closed its input"
+            raise ProgramError(problem) from None
         except ProgramError:
             self._end()
             raise
@@ -96,13 +113,14 @@ class Program:
                 )
             except OSError as error:
                 raise ValueError(f"{self._command[0]} cannot be started: {error.strerror or error}") from None
-            self._process, self._lines = process, queue.SimpleQueue()
-            threading.Thread(target=_read_lines, args=(process, self._lines), daemon=True).start()
+            self._process, self._lines = process, _Lines()
+            threading.Thread(target=self._lines.read, args=(process,), daemon=True).start()
             return process
 
     def _end(self, gently: bool = False) -> None:
         with self._lock:
             process, self._process = self._process, None
+            self._lines.discard()
         if process is None:
             return
         assert process.stdin is not None
@@ -115,13 +133,31 @@ class Program:
         process.wait()
 
 
-def _read_lines(process: "subprocess.Popen[str]", lines: "queue.SimpleQueue[str | None]") -> None:
-    """Put the lines that a program writes into a queue, and None at the end."""
-    assert process.stdout is not None
-    with contextlib.suppress(OSError, ValueError), process.stdout:
-        for line in process.stdout:
-            lines.put(line.rstrip("\r\n"))
-    lines.put(None)
+class _Lines:
+    """The lines that a program writes, read ahead by a thread; at most ``MOST_UNREAD`` wait."""
+
+    def __init__(self) -> None:
+        self._queue: queue.Queue[str | None] = queue.Queue(MOST_UNREAD)
+        self._is_discarded = False
+
+    def get(self, timeout: float) -> str | None:
+        """Return the next line, or None at the end of the output; raise queue.Empty if there is none in time."""
+        return self._queue.get(timeout=timeout)
+
+    def discard(self) -> None:
+        """Let the thread end, whose lines are not needed any more."""
+        self._is_discarded = True
+        with contextlib.suppress(queue.Empty):
+            while True:
+                self._queue.get_nowait()
+
+    def read(self, process: "subprocess.Popen[str]") -> None:
+        """Read all lines of a program."""
+        assert process.stdout is not None
+        with contextlib.suppress(OSError, ValueError), process.stdout:
+            while not self._is_discarded and (line := process.stdout.readline(LONGEST_LINE)):
+                self._queue.put(line.rstrip("\r\n"))
+        self._queue.put(None)  # this cannot block: discard() empties the queue
 
 
 def _exit_code(process: "subprocess.Popen[str]") -> str:

@@ -8,7 +8,7 @@ The reply repeats the id and names an option, or a list of options if several ar
 
     {"id": 3, "answer": "tiger"}
 
-A reply that names no option, several, or the wrong number of options is *unclear*; it is never guessed what was meant.
+A reply that names no option, several, or the wrong number of options is *unclear*; its meaning is never guessed.
 """
 
 import dataclasses
@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from closerthan.models.question_sets import QuestionSet
 
-__all__ = ["Prompt", "Reply", "prompts_of", "understood"]
+__all__ = ["Prompt", "Reply", "parse_reply", "prompts_of"]
 
 Option = str | tuple[str, str]
 
@@ -105,7 +105,7 @@ class Reply(NamedTuple):
     is_error: bool = False
 
 
-def understood(line: str, prompt: Prompt) -> Reply | None:
+def parse_reply(line: str, prompt: Prompt) -> Reply | None:
     """Return the meaning of a line that a program wrote; None if it is not a reply to this prompt.
 
     Upper and lower case and white space around a name do not matter, unless two options differ only in these.
@@ -113,9 +113,9 @@ def understood(line: str, prompt: Prompt) -> Reply | None:
     Examples
     --------
     >>> prompt = Prompt(3, "triplet", "lion", ("frog", "tiger"), (0, 1), 1)
-    >>> understood('{"id": 3, "answer": "Tiger"}', prompt).chosen, understood("loading the model ...", prompt)
+    >>> parse_reply('{"id": 3, "answer": "Tiger"}', prompt).chosen, parse_reply("loading the model ...", prompt)
     ((1,), None)
-    >>> understood('{"id": 3, "answer": "frog or tiger"}', prompt).problem
+    >>> parse_reply('{"id": 3, "answer": "frog or tiger"}', prompt).problem
     "'frog or tiger' is not one of the options"
     """
     try:

@@ -161,22 +161,22 @@ def question_sets(choices: Choices) -> Iterator[QuestionSet]:
     kinds = np.column_stack([n_shown, n_chosen, choices.is_set, choices.signs[first_choice]])
     distinct_kinds, kind_of = np.unique(kinds, axis=0, return_inverse=True)
     kind_of = kind_of.reshape(-1)
-    for number, (shown, chosen, is_set, sign) in enumerate(distinct_kinds.tolist()):
+    for number, (most_pairs, n_choices, is_set, sign) in enumerate(distinct_kinds.tolist()):
         numbers = np.flatnonzero(kind_of == number)
-        places = _shown_places(choices, numbers, first_choice, chosen, shown, bool(is_set))
+        places = _shown_places(choices, numbers, first_choice, n_choices, most_pairs, bool(is_set))
         pairs = choices.pairs[places].astype(np.int64)
-        yield QuestionSet(pairs, chosen, not is_set and chosen > 1, sign < 0, numbers)
+        yield QuestionSet(pairs, n_choices, not is_set and n_choices > 1, sign < 0, numbers)
 
 
 def _shown_places(
-    choices: Choices, numbers: NDArray[np.int64], first: NDArray[np.int64], chosen: int, shown: int, is_set: bool
+    choices: Choices, numbers: NDArray[np.int64], first: NDArray[np.int64], n_chosen: int, n_shown: int, is_set: bool
 ) -> NDArray[np.int64]:
     """Return the positions in ``choices.pairs`` of all pairs that each question shows."""
-    own = first[numbers, None] + np.arange(chosen)  # the choices of each answer
+    own = first[numbers, None] + np.arange(n_chosen)  # the choices of each answer
     if is_set:
         members = choices.starts[own]
-        others = choices.starts[own[:, :1]] + 1 + np.arange(shown - chosen)
+        others = choices.starts[own[:, :1]] + 1 + np.arange(n_shown - n_chosen)
         return np.concatenate([members, others], axis=1)
     largest = own[np.arange(len(own)), np.argmax(choices.sizes[own], axis=1)]
-    places: NDArray[np.int64] = choices.starts[largest][:, None] + np.arange(shown)
+    places: NDArray[np.int64] = choices.starts[largest][:, None] + np.arange(n_shown)
     return places

@@ -75,8 +75,8 @@ def _question_columns(titles: list[str]) -> list[int] | None:
     for columns in (("anchor", "left", "right"), ("item_1", "item_2", "item_3")):
         if set(columns) <= set(titles):
             return [titles.index(column) for column in columns]
-    shown = [place for place, title in enumerate(titles) if _SHOWN.fullmatch(title)]
-    return [titles.index("anchor"), *shown] if "anchor" in titles and len(shown) > 1 else None
+    places_shown = [place for place, title in enumerate(titles) if _SHOWN.fullmatch(title)]
+    return [titles.index("anchor"), *places_shown] if "anchor" in titles and len(places_shown) > 1 else None
 
 
 def _questions(objects: NDArray[np.int64], anchored: bool, question: str | None) -> QuestionSet:
@@ -88,9 +88,9 @@ def _questions(objects: NDArray[np.int64], anchored: bool, question: str | None)
     n_shown = objects.shape[1] - 1
     n_chosen, ordered = 1, False
     if question is not None and not (question == "triplet" and n_shown == 2):
-        chosen, shown, ordered = chosen_and_shown(question)
-        if shown != n_shown:
+        n_to_choose, n_to_show, ordered = chosen_and_shown(question)
+        if n_to_show != n_shown:
             raise ParameterError("question", question, f"{n_shown} objects are shown with each anchor")
-        n_chosen = chosen
+        n_chosen = n_to_choose
     pairs = np.stack([np.repeat(objects[:, :1], n_shown, axis=1), objects[:, 1:]], axis=2)
     return QuestionSet(pairs, n_chosen, ordered, False, numbers)

@@ -51,6 +51,7 @@ class Record:
         is_new = not self._path.exists()
         if not is_new:
             self._read()
+            is_new = not self._path.exists()
         self._file = open(self._path, "a", encoding="utf-8", newline="\n")
         if is_new:
             self._write({**self._header, "command": self._command})
@@ -91,10 +92,16 @@ class Record:
                 f"{self._path} belongs to other questions; choose another folder with --out, or pass --force to begin "
                 "again"
             )
+        is_same_command = bool(lines) and lines[0].get("command") == self._command
+        if not is_same_command and any(attempt.status != FAILED for attempt in attempts):
+            raise ValueError(
+                f"{self._path} has replies of another command; choose another folder with --out, or pass --force to "
+                "begin again"
+            )
         if len(whole) < len(content):
             with open(self._path, "r+b") as file:
                 file.truncate(len(whole))
-        if not lines:
+        if not is_same_command:  # which never replied: it may have been misspelt
             self._path.unlink()
             return
         for attempt in attempts:

@@ -9,12 +9,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from closerthan.accuracy import correct_choices
-from closerthan.checks import checked
+from closerthan.checks import ParameterError, checked
 from closerthan.comparisons import Choices, Comparisons
 from closerthan.evaluate.answer_accuracy import AnswerAccuracy
 from closerthan.evaluate.repeats import NoiseCeiling, answer_ceilings
 from closerthan.messages import value_error
 from closerthan.models.answers import model_similarities, rows_of_objects
+from closerthan.models.tables import names_of_rows, numbers_of
 from closerthan.saving import whole_csv
 from closerthan.wording import counted, html_table, percent, percent_range
 
@@ -78,6 +79,11 @@ class FeatureScores(Mapping[str, AnswerAccuracy]):
         ]
 
     @property
+    def remarks(self) -> list[str]:
+        """Sentences about the chance level, the noise ceilings, and answers that were left out."""
+        return remarks_about(next(iter(self.values())), self.ceilings, self.n_left_out)
+
+    @property
     def series(self) -> dict[str, Mapping[str, AnswerAccuracy]]:
         """The scores as the only series of a bar chart."""
         return {"": self.scores}
@@ -96,6 +102,21 @@ class FeatureScores(Mapping[str, AnswerAccuracy]):
         from closerthan.plotting import accuracy_figure
 
         return accuracy_figure(self, title=title, ax=ax)
+
+
+def remarks_about(
+    accuracy: AnswerAccuracy, ceilings: Sequence[NoiseCeiling], n_left_out: Mapping[str, int]
+) -> list[str]:
+    """Return sentences about the chance level, the noise ceilings, and answers that were left out."""
+    return [
+        f"The accuracy is that of {accuracy.noun}s; the chance level is {percent(accuracy.chance)}.",
+        *(f"Judging by repeated questions, {ceiling.in_words}." for ceiling in ceilings if ceiling.is_known),
+        *(
+            f"{name}: {counted(count, 'answer')} about objects without features left out."
+            for name, count in n_left_out.items()
+            if count
+        ),
+    ]
 
 
 TITLES = ("model", "accuracy", "95 % interval", "bits per answer", "answers")
@@ -143,9 +164,14 @@ def score_features(
     left_out: dict[str, int] = {}
     choices = Choices.of(comparisons)
     groups = comparisons.groups()[choices.rows]
-    for name, model in models.items():
-        rows_of = rows_of_objects(comparisons, names, len(np.asarray(model)))
-        similarities = model_similarities(model, rows_of[choices.pairs], similarity)
+    for name, values in models.items():
+        parameter = "features" if name == UNNAMED else f"features[{name!r}]"
+        model = numbers_of(parameter, values)
+        rows_of = rows_of_objects(comparisons, names_of_rows(names, len(model)), len(model), parameter)
+        try:
+            similarities = model_similarities(model, rows_of[choices.pairs], similarity)
+        except ParameterError as error:
+            raise error.renamed({"model": parameter}) from error
         unknown = np.zeros(choices.n_answers, dtype=bool)
         unknown[choices.answers[choices.choice_of_pair][np.isnan(similarities)]] = True
         left_out[name] = int(unknown.sum())

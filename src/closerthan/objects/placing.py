@@ -27,7 +27,7 @@ from closerthan.objects.from_features import FeatureRegression
 from closerthan.objects.new_answers import NewAnswers, about_new_objects
 from closerthan.objects.prior import Prior
 from closerthan.registry import UserDefined
-from closerthan.result import Result
+from closerthan.result import FittedPositions, Result
 from closerthan.wording import counted, html_table, percent_if_known
 
 __all__ = ["Placement", "place"]
@@ -103,7 +103,7 @@ class Placement:
 @checked
 def place(
     answers: Any = None,
-    result: Result | ArrayLike | None = None,
+    result: Result | FittedPositions | ArrayLike | None = None,
     *,
     loss: str | Loss | None = None,
     features: Mapping[str, ArrayLike] | ArrayLike | None = None,
@@ -119,7 +119,8 @@ def place(
         each other. An object is new if the map does not have its name, or if its number is beyond the last one of the
         map. Answers that mention only objects of the map are ignored. None: objects are placed by their features alone.
     result
-        A fit, or a map: an array, for which ``loss`` must be passed.
+        A fit, a result of :func:`align` with ``similarity="euclidean"``, or a map: an array, for which ``loss`` must be
+        passed.
     loss
         The loss; by default that of the fit. The size of a map depends on its loss, so choose another one with care.
     features
@@ -315,6 +316,14 @@ class _Task:
 def _map_of(result: Any) -> tuple[Array, tuple[str, ...] | None, Any]:
     if isinstance(result, Result):
         return result.embedding, result.names, None if result.settings is None else result.settings.loss
+    if isinstance(result, FittedPositions):
+        if result.similarity != "euclidean":
+            raise value_error(
+                f"the positions predict answers by {result.similarity}, but new objects are placed by distance",
+                "align the features with {similarity}",
+                similarity="euclidean",
+            )
+        return result.embedding, result.names, result.loss
     return matrix_of("the map", result), None, None
 
 

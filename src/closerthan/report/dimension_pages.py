@@ -1,6 +1,7 @@
 """Pages about sparse dimensions: an overview, a page for each dimension and a page for each object.
 
-Each page is a file that needs nothing but a browser; links between the pages work wherever the folder is.
+The pages share a style sheet and the pictures, so that a thousand pages stay small. They need nothing but a browser,
+and links between them work wherever the folder is.
 """
 
 import html
@@ -14,8 +15,8 @@ from closerthan.checks import checked
 from closerthan.dimensions.result import SparseDimensions
 from closerthan.evaluate.facts import Fact
 from closerthan.plotting.maps.thumbnails import thumbnail, thumbnail_sources
-from closerthan.report.packing import image_url
-from closerthan.report.page import page_file
+from closerthan.report.packing import encoded
+from closerthan.report.static_page import facts_list, static_page, style_sheet
 from closerthan.saving import whole_folder
 from closerthan.wording import percent
 
@@ -26,36 +27,38 @@ ON_PAGE = 36  # objects on the page of a dimension
 NEAREST = 10  # most similar objects on the page of an object
 PIXELS = 144  # longer side of a picture
 BINS = 30  # bars of the histogram of weights
+STYLE_FILE = "style.css"
 
 STYLE = """
 a { color: var(--accent); }
 dl { margin-bottom: 1rem; }
 nav { margin: 0 0 1rem; }
-.dimension { border-top: 1px solid var(--line); padding: 0.9rem 0 0.4rem; }
-.dimension h2 { border: 0; padding: 0; margin: 0 0 0.2rem; font-size: 1.05rem; }
+section { border-top: 1px solid var(--line); padding: 0.9rem 0 0.4rem; }
+section h2 { border: 0; padding: 0; margin: 0 0 0.2rem; font-size: 1.05rem; }
 .objects { display: grid; gap: 0.6rem; grid-template-columns: repeat(auto-fill, minmax(7.2rem, 1fr));
   list-style: none; padding: 0; margin: 0.6rem 0 0; }
 .objects li { background: var(--panel); border-radius: 6px; padding: 0.45rem; overflow-wrap: anywhere;
   font-size: 0.88rem; }
 .objects img { display: block; width: 100%; aspect-ratio: 1; object-fit: contain; background: #fff; border-radius: 4px;
   margin-bottom: 0.3rem; }
-.bar { display: block; height: 5px; border-radius: 3px; background: var(--accent); margin-top: 0.3rem; }
-.unsure .bar { background: var(--faint); }
-.profile { display: grid; gap: 0.25rem 0.8rem; grid-template-columns: minmax(8rem, 22rem) 1fr 3rem;
-  align-items: center; }
-.profile .bar { height: 0.9rem; margin: 0; }
+i { display: block; height: 5px; border-radius: 3px; background: var(--accent); margin-top: 0.3rem; }
+.unsure i { background: var(--faint); }
+.profile { display: grid; grid-auto-flow: dense; grid-template-columns: minmax(8rem, 22rem) 1fr 3rem;
+  gap: 0.25rem 0.8rem; align-items: center; }
+.profile i { height: 0.9rem; margin: 0; }
 .profile a, .profile span { overflow-wrap: anywhere; }
+small { color: var(--faint); font-size: 0.9em; }
 .mark { color: var(--warn); font-size: 0.85em; }
 img.object { max-width: 12rem; border-radius: 6px; background: #fff; }
 svg { max-width: 100%; height: auto; }
 .index { columns: 11rem; padding-left: 1.1rem; overflow-wrap: anywhere; }
-@media (max-width: 34rem) { .profile { grid-template-columns: 1fr 3rem; } .profile .track { grid-column: 1 / -1; } }
+@media (max-width: 34rem) { .profile { grid-template-columns: 1fr 3rem; } .profile div { grid-column: 1 / -1; } }
 """
 """Styles in addition to those of the report."""
 
 
 class _Pages(NamedTuple):
-    """The dimensions, and the picture of each object that has one."""
+    """The dimensions, and the file of the picture of each object that has one, relative to the overview."""
 
     dimensions: SparseDimensions
     pictures: dict[int, str]
@@ -108,12 +111,18 @@ def write_dimension_pages(
         raise ValueError(f"{target} exists; pass replace=True to replace it, or another folder")
     names = [dimensions.name_of(number) for number in range(dimensions.n_objects)]
     sources = {} if thumbnails is None else thumbnail_sources(thumbnails, names)
+    pictures = {number: encoded(thumbnail(source, PIXELS)) for number, source in sources.items()}
     pages = _Pages(
         dimensions,
-        {number: image_url(thumbnail(source, PIXELS)) for number, source in sources.items()},
+        {number: f"pictures/{number}.{kind}" for number, (_, kind) in pictures.items()},
         title or f"Dimensions of {dimensions.n_objects:,} objects",
     )
     with whole_folder(target, replace=replace) as draft:
+        (draft / STYLE_FILE).write_text(style_sheet(STYLE), encoding="utf-8")
+        if pictures:
+            (draft / "pictures").mkdir()
+        for number, (image, _) in pictures.items():
+            (draft / pages.pictures[number]).write_bytes(image)
         (draft / "index.html").write_text(_overview(pages), encoding="utf-8")
         for k in range(dimensions.n_dims):
             (draft / _file_of(k)).write_text(_dimension_page(pages, k), encoding="utf-8")
@@ -126,34 +135,17 @@ def _file_of(dimension: int) -> str:
     return f"dimension-{dimension + 1:02}.html"
 
 
-def _page(title: str, body: str) -> str:
-    from closerthan import __version__
-
-    return (
-        '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        '<meta name="color-scheme" content="light dark">'
-        "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; "
-        'img-src data:">'
-        f"<title>{html.escape(title)}</title><style>{page_file('page.css')}{STYLE}</style></head><body>{body}"
-        f'<footer class="faint">Made with closerthan {html.escape(__version__)}</footer></body></html>\n'
-    )
-
-
 def _overview(pages: _Pages) -> str:
     dimensions = pages.dimensions
-    facts = "".join(
-        f"<dt>{name}</dt><dd>{value}" + f"<small>{note}</small>" * bool(note) + "</dd>"
-        for name, value, note in _facts(dimensions)
-    )
     notes = "".join(f'<p class="notice">{html.escape(one)}</p>' for one in dimensions.advice)
     sections = "".join(_section(pages, k) for k in range(dimensions.n_dims))
     listed = sorted(range(dimensions.n_objects), key=lambda number: dimensions.name_of(number).casefold())
     index = "".join(f'<li><a href="objects/{number}.html">{pages.name(number)}</a></li>' for number in listed)
-    return _page(
+    return static_page(
         pages.title,
-        f"<header><h1>{html.escape(pages.title)}</h1><dl>{facts}</dl>{notes}</header>"
+        f"<header><h1>{html.escape(pages.title)}</h1>{facts_list(_facts(dimensions))}{notes}</header>"
         f'<main>{sections}<h2>All objects</h2><ul class="index">{index}</ul></main>',
+        style_file=STYLE_FILE,
     )
 
 
@@ -170,7 +162,7 @@ def _facts(dimensions: SparseDimensions) -> Iterator[Fact]:
     )
     for ceiling in accuracy.ceilings:
         if ceiling.is_known:
-            yield Fact("Noise ceiling", ceiling.bracket_in_words, html.escape(ceiling.in_words))
+            yield Fact("Noise ceiling", ceiling.bracket_in_words, ceiling.in_words)
     yield Fact("Penalty", f"{dimensions.penalty:.3g}")
 
 
@@ -192,30 +184,35 @@ def _mark(dimensions: SparseDimensions, k: int) -> str:
 
 
 def _class(dimensions: SparseDimensions, k: int) -> str:
-    return "unsure" if dimensions.n_refits and not dimensions.is_reproducible[k] else ""
+    return ' class="unsure"' if dimensions.n_refits and not dimensions.is_reproducible[k] else ""
 
 
 def _section(pages: _Pages, k: int) -> str:
     dimensions = pages.dimensions
     return (
-        f'<section class="dimension {_class(dimensions, k)}"><h2><a href="{_file_of(k)}">Dimension {k + 1}</a></h2>'
+        f'<section{_class(dimensions, k)}><h2><a href="{_file_of(k)}">Dimension {k + 1}</a></h2>'
         f'<p class="faint">{_about(dimensions, k)}</p>'
         f"{_gallery(pages, dimensions.top_objects(k, ON_OVERVIEW), dimensions.weights[:, k])}</section>"
     )
 
 
-def _gallery(pages: _Pages, numbers: Sequence[int], values: Any, objects: str = "objects/") -> str:
-    """Return objects as a grid of pictures or names, each with a bar."""
+def _gallery(
+    pages: _Pages, numbers: Sequence[int], values: Any, to_objects: str = "objects/", to_overview: str = ""
+) -> str:
+    """Return objects as a grid of pictures or names, each with a bar; the last arguments are relative paths."""
     largest = max((float(values[number]) for number in numbers), default=1.0) or 1.0
     items = []
     for number in numbers:
-        picture = f'<img alt="" src="{pages.pictures[number]}">' if number in pages.pictures else ""
+        picture = f'<img alt="" src="{to_overview}{pages.pictures[number]}">' if number in pages.pictures else ""
         items.append(
-            f'<li>{picture}<a href="{objects}{number}.html">{pages.name(number)}</a>'
-            f' <span class="faint">{float(values[number]):.2f}</span>'
-            f'<span class="bar" style="width:{100 * float(values[number]) / largest:.1f}%"></span></li>'
+            f'<li>{picture}<a href="{to_objects}{number}.html">{pages.name(number)}</a>'
+            f" <small>{float(values[number]):.2f}</small>{_bar(float(values[number]) / largest)}</li>"
         )
     return f'<ul class="objects">{"".join(items)}</ul>'
+
+
+def _bar(fraction: float) -> str:
+    return f'<i style="width:{100 * fraction:.0f}%"></i>'
 
 
 def _dimension_page(pages: _Pages, k: int) -> str:
@@ -226,12 +223,13 @@ def _dimension_page(pages: _Pages, k: int) -> str:
     if k + 1 < dimensions.n_dims:
         links.append(f'<a href="{_file_of(k + 1)}">Dimension {k + 2}</a>')
     weights = dimensions.weights[:, k]
-    return _page(
+    return static_page(
         f"Dimension {k + 1}",
         f"<header><nav>{' · '.join(links)}</nav><h1>Dimension {k + 1}</h1><p>{_about(dimensions, k)}</p></header>"
-        f'<main class="{_class(dimensions, k)}"><h2>Objects with the largest weights</h2>'
+        f"<main{_class(dimensions, k)}><h2>Objects with the largest weights</h2>"
         f"{_gallery(pages, dimensions.top_objects(k, ON_PAGE), weights)}"
         f"<h2>Weights of all objects above zero</h2>{_histogram(weights[weights > 0])}</main>",
+        style_file=STYLE_FILE,
     )
 
 
@@ -267,18 +265,18 @@ def _object_page(pages: _Pages, number: int) -> str:
             break
         top = ", ".join(html.escape(name) for name, _ in dimensions.top(k, 4))
         rows.append(
-            f'<span><a href="../{_file_of(k)}">Dimension {k + 1}</a> <span class="faint">{top}</span>'
-            f'{_mark(dimensions, k)}</span><span class="track {_class(dimensions, k)}"><span class="bar" '
-            f'style="width:{100 * weights[k] / largest:.1f}%"></span></span><span>{weights[k]:.2f}</span>'
+            f'<span><a href="../{_file_of(k)}">Dimension {k + 1}</a> <small>{top}</small>{_mark(dimensions, k)}</span>'
+            f"<div{_class(dimensions, k)}>{_bar(weights[k] / largest)}</div><span>{weights[k]:.2f}</span>"
         )
     similar = dimensions.weights @ weights
     similar[number] = -np.inf
     order = [one for one in np.argsort(-similar, kind="stable")[:NEAREST].tolist() if similar[one] > 0]
-    picture = f'<img class="object" alt="" src="{pages.pictures[number]}">' if number in pages.pictures else ""
+    picture = f'<img class="object" alt="" src="../{pages.pictures[number]}">' if number in pages.pictures else ""
     profile = f'<div class="profile">{"".join(rows)}</div>' if rows else "<p>All its weights are zero.</p>"
-    return _page(
+    return static_page(
         dimensions.name_of(number),
         f'<header><nav><a href="../index.html">All dimensions</a></nav><h1>{pages.name(number)}</h1>{picture}</header>'
         f"<main><h2>Weights</h2>{profile}<h2>Most similar objects</h2>"
-        f'<p class="faint">by the dot product of their weights</p>{_gallery(pages, order, similar, "")}</main>',
+        f'<p class="faint">by the dot product of their weights</p>{_gallery(pages, order, similar, "", "../")}</main>',
+        style_file=f"../{STYLE_FILE}",
     )

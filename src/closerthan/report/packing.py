@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["data_url", "image_url", "packed", "rounded"]
+__all__ = ["data_url", "encoded", "image_url", "packed", "rounded"]
 
 DIGITS = 6  # significant digits of a number in a curve: far more than a screen resolves
 
@@ -44,8 +44,13 @@ def data_url(image: bytes, kind: str) -> str:
 
 
 def image_url(image: Any) -> str:
-    """Return a PIL image as a URL that contains it: a PNG if it has transparency, otherwise a JPEG."""
+    """Return a PIL image as a URL that contains it."""
+    return data_url(*encoded(image))
+
+
+def encoded(image: Any) -> tuple[bytes, str]:
+    """Return a PIL image as the bytes of a file, and its kind: "png" if it has transparency, otherwise "jpeg"."""
     kind = "png" if image.mode == "RGBA" else "jpeg"
     file = io.BytesIO()
     image.convert("RGBA" if kind == "png" else "RGB").save(file, kind, quality=82)
-    return data_url(file.getvalue(), kind)
+    return file.getvalue(), kind

@@ -1,17 +1,13 @@
 """A page about several views: their maps side by side, and the answers that distinguish them."""
 
 import html
-import io
 from pathlib import Path
 
-from closerthan import __version__
-from closerthan.arrays import Array
 from closerthan.comparisons import Comparisons, pairs_of
 from closerthan.evaluate.facts import Fact
 from closerthan.objects.views import Views
 from closerthan.plotting import views_figure
-from closerthan.report.packing import data_url
-from closerthan.report.page import page_file
+from closerthan.report.static_page import facts_list, figure_image, static_page
 from closerthan.saving import whole_file
 from closerthan.wording import counted, percent
 
@@ -54,9 +50,12 @@ def write_views_page(views: Views, answers: Comparisons, path: str | Path, title
     ...     "view 1: 100 % of the answers" in (Path(folder) / "views.html").read_text(encoding="utf-8")
     True
     """
-    heading = html.escape(title or f"{counted(views.n_views, 'view')} of {views.maps.shape[1]:,} objects")
+    heading = title or f"{counted(views.n_views, 'view')} of {views.maps.shape[1]:,} objects"
     with_titles = zip(views.maps, views.titles, strict=True)
-    pictures = [_picture(embedding, views.names, view_title) for embedding, view_title in with_titles]
+    pictures = [
+        figure_image(views_figure([embedding], views.names, titles=[view_title]), view_title)
+        for embedding, view_title in with_titles
+    ]
     parts = []
     for view_title, rows in zip(views.titles, views.telling(answers, MOST_ANSWERS), strict=True):
         items = "".join(f"<li>{html.escape(in_words(answers, int(row)))}</li>" for row in rows)
@@ -67,40 +66,25 @@ def write_views_page(views: Views, answers: Comparisons, path: str | Path, title
         if views.n_views > 1
         else ""
     )
-    style = page_file("page.css") + STYLE
-    page = (
-        '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        '<meta name="color-scheme" content="light dark">'
-        "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; "
-        'img-src data:">'
-        f"<title>{heading}</title><style>{style}</style></head><body><header><h1>{heading}</h1><dl>"
-        f"{_facts(views, answers)}"
-        f"</dl></header><main><h2>Maps</h2><p>{html.escape(views.advice)}</p>"
-        f'<div class="views">{"".join(pictures)}</div>{differences}</main>'
-        f'<footer class="faint">Made with closerthan {html.escape(__version__)}</footer></body></html>\n'
+    page = static_page(
+        heading,
+        f"<header><h1>{html.escape(heading)}</h1>{facts_list(_facts(views, answers))}</header>"
+        f"<main><h2>Maps</h2><p>{html.escape(views.advice)}</p>"
+        f'<div class="views">{"".join(pictures)}</div>{differences}</main>',
+        style=STYLE,
     )
     with whole_file(path) as file:
         file.write(page.encode("utf-8"))
 
 
-def _picture(embedding: Array, names: tuple[str, ...] | None, title: str) -> str:
-    file = io.BytesIO()
-    views_figure([embedding], names, titles=[title]).savefig(file, format="png", dpi=160)
-    return f'<img alt="{html.escape(title)}" src="{data_url(file.getvalue(), "png")}">'
-
-
-def _facts(views: Views, answers: Comparisons) -> str:
+def _facts(views: Views, answers: Comparisons) -> list[Fact]:
     """Return the rows of the table at the top of the page."""
     scores = [f"{number}: {value:.3f}" for number, value in views.held_out.items()]
     note = f"chosen by the log likelihood of held-out answers ({', '.join(scores)})" if scores else "as requested"
-    facts = [
+    return [
         Fact("Objects", f"{views.maps.shape[1]:,}"),
         Fact("Comparisons", f"{len(answers):,}"),
         Fact("Dimensions", f"{views.maps.shape[2]}", "per map"),
         Fact("Views", f"{views.n_views}", note),
         Fact("Guesses", percent(views.guesses, digits=0), "fraction of the answers that no map explains"),
     ]
-    return "".join(
-        f"<dt>{name}</dt><dd>{value}" + f"<small>{note}</small>" * bool(note) + "</dd>" for name, value, note in facts
-    )

@@ -30,15 +30,18 @@ from closerthan.messages import Message, value_error
 from closerthan.saving import whole_csv
 from closerthan.scaling.levels import Levels, Questions, levels_of, questions_about
 from closerthan.scaling.probit import fit_probit, probabilities
-from closerthan.wording import counted, first_few, html_table, p_value
+from closerthan.wording import counted, first_few, html_table, p_value, percent, percent_interval
 
 __all__ = ["Scale", "scale"]
 
 FEWEST_REPLICATES = 39  # with fewer, the limits of a 95 % interval would be the extremes
-WORTH = 2.0  # decrease of the AIC from which a model is clearly better (Burnham and Anderson 2002)
-SUSPICIOUS = 0.05  # p value below which a goodness-of-fit test is reported as a misfit
+AIC_MARGIN = 2.0  # decrease of the AIC from which a model is clearly better (Burnham and Anderson 2002)
+SIGNIFICANT = 0.05  # p value below which a goodness-of-fit test is reported as a misfit
 PERFECT = 1e-6  # minus the log-likelihood of answers that a scale without noise explains
 CELLS = 10_000_000  # simulated answers in memory at the same time
+VAGUE = 3.0  # ratio of the limits of sigma's interval from which the result says that sigma is hardly determined
+TITLES = ("level", "scale", "95 % interval")
+"""Titles of :meth:`Scale.rows`."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
@@ -93,7 +96,7 @@ class Scale:
         )
 
     def _repr_html_(self) -> str:
-        return html_table(repr(self), ("level", "scale", "95 % interval"), self.rows())
+        return html_table(repr(self), TITLES, self.rows())
 
     def rows(self) -> list[tuple[str, str, str]]:
         """Return the table of scale values as text: level, value, interval."""
@@ -103,6 +106,19 @@ class Scale:
             (name, f"{value:.3f}", "fixed" if place in (0, last) else f"{low:.3f} to {high:.3f}")
             for place, (name, value, low, high) in enumerate(numbers)
         ]
+
+    def findings(self) -> list[tuple[str, str]]:
+        """Return the noise, the lapse rate if it was estimated, and the goodness of fit, each with its name."""
+        low, high = self.sigma_interval
+        rows = [("noise", f"sigma {self.sigma:.3f} (95 % interval {low:.3f} to {high:.3f})")]
+        if self.n_parameters == len(self.levels):
+            rows.append(("lapses", percent_interval(self.lapse_rate, *self.lapse_interval)))
+        fit = f"AIC {self.aic:.1f}; {percent(self.deviance_accounted_for)} of the deviance accounted for"
+        tests = (
+            f"deviance {p_value(self.deviance_p)}, runs of residuals {p_value(self.runs_p)} "
+            f"({len(self.replicates):,} simulated studies; a small p indicates a misfit)"
+        )
+        return [*rows, ("fit", fit), ("tests", tests)]
 
     @property
     def deviance(self) -> float:
@@ -128,17 +144,24 @@ class Scale:
     def advice(self) -> list[str]:
         """Remarks about the fit, in sentences; empty if there are none."""
         sentences: list[str] = []
-        if self.deviance_p < SUSPICIOUS:
+        if self.deviance_p < SIGNIFICANT:
             sentences.append(
                 f"The answers deviate from the scale more than its noise explains ({p_value(self.deviance_p)}): the "
                 "judgements may depend on more than one scale, or on lapses."
             )
-        if self.runs_p < SUSPICIOUS:
+        if self.runs_p < SIGNIFICANT:
             sentences.append(
                 f"The residuals have too few runs ({p_value(self.runs_p)}): the probability of an answer does not "
                 "depend on the difference of the intervals as the model assumes."
             )
-        if self.lapse_gain > WORTH:
+        low, high = self.sigma_interval
+        if not high <= VAGUE * low:
+            upper = f"{high:.3g}" if np.isfinite(high) else "infinity"
+            sentences.append(
+                f"The answers hardly determine sigma: its interval goes from {low:.3g} to {upper}; more answers would "
+                "narrow it."
+            )
+        if self.lapse_gain > AIC_MARGIN:
             text = f"A lapse rate would lower the AIC by {self.lapse_gain:.1f}"
             sentences.append(Message(text, "estimate it with {fit_lapses}", fit_lapses=True))
         if not self.is_monotone:
@@ -217,7 +240,8 @@ def scale(
         MLDS (resp, S1, S2, S3 and, for quadruples, S4).
     levels
         The physical value of each object, or, for levels without numbers, their names in ascending order. By default
-        the names of the objects are read as numbers.
+        the names of the objects are read as numbers; this is refused if most of the intervals overlap, as they do if
+        objects are numbered in any order.
     fit_lapses
         Whether to estimate a lapse rate: the fraction of answers that are guesses.
     n_replicates
@@ -243,7 +267,7 @@ def scale(
     >>> ct.scale(rows, levels=[0, 10, 20, 30, 40], n_replicates=100)
     Scale(5 levels from 0 to 40, 400 answers: sigma 0.241)
     """
-    comparisons = Comparisons.of(answers)
+    comparisons = Comparisons.of(answers, unmentioned="ignore")
     whole("n_replicates", n_replicates, FEWEST_REPLICATES)
     if comparisons.weights is not None and np.ptp(comparisons.weights) > 0:
         raise ValueError("the answers have weights, which difference scaling does not use; leave them out")
@@ -295,9 +319,8 @@ def _check_information(questions: Questions, levels: Levels) -> None:
     design = questions.design
     if np.linalg.matrix_rank(design) < design.shape[1]:
         raise ValueError(
-            f"the answers to {counted(len(design), 'different question')} do not determine the scale of "
-            f"{len(levels.values)} levels; "
-            "ask about more combinations of levels"
+            f"{counted(len(design), 'question')} cannot determine the scale of {len(levels.values)} levels; ask about "
+            "more combinations of levels"
         )
     if _is_separable(questions):
         raise value_error(

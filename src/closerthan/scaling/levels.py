@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from closerthan.arrays import Array
 from closerthan.checks import ParameterError, distinct
-from closerthan.comparisons import Comparisons
+from closerthan.comparisons import Comparisons, pairs_of
 from closerthan.messages import value_error
 from closerthan.wording import counted, first_few
 
@@ -66,10 +66,15 @@ def levels_of(answers: Comparisons, levels: Sequence[float] | Sequence[str] | No
             raise ParameterError("levels", levels, rule, problem=f"does not have {first_few(absent, 5)}")
         values = np.array([order.index(name) + 1.0 for name in names])
     else:
-        values = np.asarray(levels, dtype=np.float64)
+        rule = f"it must have one finite number for each of the {answers.n_objects} objects, or all be names"
+        try:
+            values = np.asarray(levels, dtype=np.float64)
+        except (TypeError, ValueError):
+            raise ParameterError("levels", levels, rule) from None
         if values.shape != (answers.n_objects,) or not np.isfinite(values).all():
-            rule = f"it must have one finite number for each of the {answers.n_objects} objects"
             raise ParameterError("levels", levels, rule)
+    if levels is None:
+        _check_order(answers, values)
     mentioned = answers.mentioned
     distinct_values, codes = np.unique(values[mentioned], return_inverse=True)
     level_of = np.full(answers.n_objects, -1, dtype=np.intp)
@@ -83,6 +88,23 @@ def levels_of(answers: Comparisons, levels: Sequence[float] | Sequence[str] | No
     else:
         titles = tuple(f"{value:g}" for value in distinct_values)
     return Levels(distinct_values, titles, level_of)
+
+
+def _check_order(answers: Comparisons, values: Array) -> None:
+    """Raise an error if the intervals of most answers overlap, since the objects may then be numbered in any order.
+
+    Difference scaling asks about intervals of which one ends where or before the other begins. Of intervals between
+    objects that are numbered at random, two thirds overlap.
+    """
+    near, far = (np.sort(values[np.stack(ends)], axis=0) for ends in pairs_of(answers.rows))
+    overlap = (near[1] > far[0]) & (far[1] > near[0])
+    if overlap.mean() > 0.5:
+        raise value_error(
+            f"the intervals of {int(overlap.sum()):,} of {len(overlap):,} comparisons overlap, so the objects may not "
+            "be levels in the order of their numbers",
+            "if they are, pass {levels}: the physical value of each object",
+            levels=...,
+        )
 
 
 def _number(name: str) -> float | None:

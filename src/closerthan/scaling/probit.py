@@ -22,6 +22,7 @@ STEPS = 100  # most scoring steps; fewer than ten are usual, and separable answe
 HALVINGS = 20
 TOLERANCE = 1e-10  # change of the log-likelihood, relative to its size
 LARGEST_LAPSE = 0.5
+FARTHEST = 20.0  # the density of the normal distribution at larger predictors, below 1e-87, moves no coefficient
 CELLS = 4_000_000  # numbers per array; larger batches are fitted in parts
 _LOG_ROOT_TWO_PI = 0.5 * np.log(2 * np.pi)
 
@@ -110,7 +111,7 @@ def _scoring_step(
     design: Array, counts: Array, totals: Array, beta: Array, rates: Array, lapses: bool
 ) -> tuple[Array, Array]:
     """Return the Fisher scoring steps of the coefficients and of the lapse rates."""
-    predictor = beta @ design.T
+    predictor = np.clip(beta @ design.T, -FARTHEST, FARTHEST)
     larger, smaller = _log_probability(predictor, rates), _log_probability(-predictor, rates)
     log_density = np.log1p(-rates)[:, None] - 0.5 * predictor**2 - _LOG_ROOT_TWO_PI
     up, down = np.exp(log_density - larger), np.exp(log_density - smaller)
@@ -120,8 +121,8 @@ def _scoring_step(
     products = (design[:, :, None] * design[:, None, :]).reshape(len(design), -1)
     information = (weights @ products).reshape(-1, n_coefficients, n_coefficients)
     if lapses:
-        share = ndtr(predictor) - 0.5  # minus the derivative of the probability with respect to the lapse rate
-        rate_up, rate_down = -share * np.exp(-larger), share * np.exp(-smaller)
+        excess = ndtr(predictor) - 0.5  # minus the derivative of the probability with respect to the lapse rate
+        rate_up, rate_down = -excess * np.exp(-larger), excess * np.exp(-smaller)
         rate_score = (counts * rate_up + (totals - counts) * rate_down).sum(axis=1)
         # d log P / d beta is up, d log (1 - P) / d beta is -down; products with expected counts give the information.
         probability = np.exp(larger)

@@ -18,18 +18,20 @@ if TYPE_CHECKING:
     from closerthan.models.prompts import Prompt
     from closerthan.models.question_sets import QuestionSet
 
-ASKED = {
+FILES = {
     "answers.csv": "the answers, for closerthan fit",
+    "report.html": "the results and the unclear replies on one page: open it in a browser",
     "record.jsonl": "every line that was sent and received",
-    "errors.txt": "what the program wrote to its standard error stream",
+    "errors.txt": "the standard error stream of the program",
 }
 """The files of closerthan ask."""
 RECORD = "record.jsonl"
 MOST_PROBLEMS = 3  # reasons of failures to print
+MOST_UNCLEAR = 50  # unclear replies on the page
 
 
 @dataclass(frozen=True)
-class Asked:
+class Program:
     """The program, and how to ask it."""
 
     command: Annotated[
@@ -56,21 +58,21 @@ class Asked:
     ] = 1.0
 
 
-@with_options(asked=Asked, reading=reading)
+@with_options(program=Program, reading=reading)
 def ask(
     *,
     file: Annotated[
         Path,
         typer.Argument(
             metavar="FILE",
-            help="The questions: a table of closerthan questions, or people's answers, whose questions are asked.",
+            help="The questions: a table of closerthan questions, or people's answers, whose questions are program.",
             show_default=False,
         ),
     ],
-    asked: Asked,
+    program: Program,
     out: Annotated[
         Path | None,
-        typer.Option("--out", "-o", metavar="FOLDER", help="Output folder; by default FILE's name with -asked."),
+        typer.Option("--out", "-o", metavar="FOLDER", help="Output folder; by default FILE's name with -program."),
     ] = None,
     seed: Annotated[
         int, typer.Option(metavar="NUMBER", min=0, help="Shuffles the options of people's questions.")
@@ -84,29 +86,39 @@ def ask(
     """
     from closerthan.cli.group import INTERRUPTED
     from closerthan.cli.output import files_in, stem
-    from closerthan.cli.screen import print_files
+    from closerthan.cli.screen import print_files, print_wrapped
     from closerthan.files import write_comparisons
     from closerthan.fit.progress import trials_bar
-    from closerthan.models.asking import Asking, comparisons_of
+    from closerthan.models.asking import MOST_FAILURES, Asking, comparisons_of
     from closerthan.models.asking import ask as ask_program
 
-    command = shlex.split(asked.command, posix=os.name == "posix")
+    try:
+        command = shlex.split(program.command, posix=os.name == "posix")
+    except ValueError:
+        raise ValueError(f"--command {program.command} has a quotation mark that is not closed") from None
     if not command:
         raise ValueError("--command is empty; pass a program, as in --command 'python model.py'")
     folder = out or Path(f"{stem(file)}-asked")
-    questions = _read_questions(file, asked.question, seed, reading)
+    questions = _read_questions(file, program.question, seed, reading)
     n_done = _prepare(folder, force)
-    asking = Asking(command, asked.workers, asked.timeout, asked.retries, asked.pause)
+    asking = Asking(command, program.workers, program.timeout, program.retries, program.pause)
     with trials_bar(sys.stderr.isatty(), "asking", len(questions.prompts), n_done) as advance:
         outcome = ask_program(questions.prompts, asking, folder / RECORD, folder / "errors.txt", advance)
     if outcome.answers:
         answers = comparisons_of(outcome, questions.prompts, questions.sets, questions.names, questions.width)
         write_comparisons(answers, folder / "answers.csv")
-    _print_outcome(outcome, questions)
-    print_files(files_in(folder, ASKED))
+    _write_page(folder / "report.html", f"Answers of a program to {file.name}", program.command, outcome, questions)
+    for sentence in _results(outcome, questions):
+        print_wrapped(sentence, indent=0)
+    print_files(files_in(folder, FILES))
     if outcome.interrupted:
         typer.echo("interrupted: the same command continues from here", err=True)
         raise typer.Exit(INTERRUPTED)
+    if outcome.gave_up and outcome.answers:
+        raise ValueError(
+            f"there was no reply to {MOST_FAILURES} questions in a row, so the others were not asked; the same command "
+            "asks them"
+        )
     if not outcome.answers:
         raise ValueError(f"no question was answered; {folder / RECORD} has every line that was sent and received")
 
@@ -154,44 +166,58 @@ def _prepare(folder: Path, force: bool) -> int:
             n_done = sum('"status": "answered"' in line or '"status": "unclear"' in line for line in file)
         typer.echo(f"{folder} has {n_done:,} replies already; the others are asked", err=True)
         return n_done
-    check_target(folder, force, ASKED)
+    check_target(folder, force, FILES)
     folder.mkdir(parents=True, exist_ok=True)
-    for name in ASKED:
+    for name in FILES:
         (folder / name).unlink(missing_ok=True)
     return 0
 
 
-def _print_outcome(outcome: "Outcome", questions: _Questions) -> None:
-    from closerthan.cli.screen import print_wrapped
+def _results(outcome: "Outcome", questions: _Questions) -> list[str]:
+    """Return what came of the questions, in sentences."""
     from closerthan.wording import counted
 
     n_missing = len(questions.prompts) - len(outcome.outcomes)
-    print_wrapped(
+    sentences = [
         f"{counted(len(questions.prompts), 'question')}: {len(outcome.answers):,} answered, {outcome.n_unclear:,} with "
-        f"an unclear reply, {n_missing:,} without a reply; {counted(outcome.n_attempts, 'attempt')}",
-        indent=0,
-    )
-    for problem, count in sorted(outcome.problems.items(), key=lambda item: -item[1])[:MOST_PROBLEMS]:
-        print_wrapped(f"- {counted(count, 'question')}: {problem}", indent=2)
-    if questions.from_people and outcome.answers:
-        _print_agreement(outcome, questions)
+        f"an unclear reply, {n_missing:,} without a reply; {counted(outcome.n_attempts, 'attempt')}."
+    ]
+    problems = sorted(outcome.problems.items(), key=lambda item: -item[1])[:MOST_PROBLEMS]
+    sentences += [f"No reply to {counted(count, 'question')}: {problem}." for problem, count in problems]
+    if questions.from_people:
+        sentences += _agreement(outcome, questions)
+    return sentences
 
 
-def _print_agreement(outcome: "Outcome", questions: _Questions) -> None:
-    """Print how often the program gives the answer that a person gave, where one option is chosen."""
-    from closerthan.cli.screen import print_wrapped
+def _agreement(outcome: "Outcome", questions: _Questions) -> list[str]:
+    """Say how often the program gives the answer that a person gave, for questions where one option is chosen."""
     from closerthan.metrics import error_interval
     from closerthan.wording import percent, percent_interval
 
     single = [prompt for prompt in questions.prompts if prompt.n_chosen == 1 and prompt.number in outcome.answers]
     if not single:
-        return
+        return []
     # The first pair of a question is the one that the person chose.
     same = sum(prompt.pairs[outcome.answers[prompt.number][0]] == 0 for prompt in single)
     chance = sum(1 / len(prompt.options) for prompt in single) / len(single)
-    share = same / len(single)
-    print_wrapped(
-        f"{percent_interval(share, *error_interval(share, len(single)))} of {len(single):,} answers are those of "
-        f"people; chance is {percent(chance)}",
-        indent=0,
-    )
+    fraction = same / len(single)
+    return [
+        f"{percent_interval(fraction, *error_interval(fraction, len(single)))} of {len(single):,} answers are those of "
+        f"people; chance is {percent(chance)}."
+    ]
+
+
+def _write_page(path: Path, title: str, command: str, outcome: "Outcome", questions: _Questions) -> None:
+    """Write the results, and the replies that name no option, as a page."""
+    from closerthan.models.record import UNCLEAR
+    from closerthan.report.static_page import Section, write_summary_page
+
+    text_of = {prompt.number: prompt.text for prompt in questions.prompts}
+    unclear = [one for one in outcome.outcomes.values() if one.status == UNCLEAR]
+    rows = [(text_of[one.question], one.received or "", one.problem) for one in unclear[:MOST_UNCLEAR]]
+    more = len(unclear) - len(rows)
+    sections = [Section("Results", [("program", command)], sentences=_results(outcome, questions))]
+    if rows:
+        sentences = [f"{more:,} more are in {RECORD}."] if more else []
+        sections.append(Section("Unclear replies", (), ("question", "reply", "problem"), rows, sentences))
+    write_summary_page(path, title, sections)

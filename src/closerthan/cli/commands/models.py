@@ -28,11 +28,17 @@ FeatureFiles = Annotated[
     ),
 ]
 MATRICES = ("similarities", "dissimilarities")
-SCORES = {"scores.csv": "accuracy of each model, with its interval", "scores.png": "the same as a bar chart"}
+PAGE = "all of this on one page: open it in a browser"
+SCORES = {
+    "scores.csv": "accuracy of each model, with its interval",
+    "scores.png": "the same as a bar chart",
+    "report.html": PAGE,
+}
 """The files of closerthan score."""
 ALIGNED = {
     "aligned.csv": "accuracy of the features of each model, as they are and aligned, on held-out answers",
     "aligned.png": "the same as a bar chart",
+    "report.html": PAGE,
 }
 """The files of closerthan align, beside the positions and the map of each model."""
 
@@ -68,7 +74,7 @@ class Measure:
 
 @dataclass(frozen=True)
 class ModelQuestions:
-    """Which questions the model answers, and how."""
+    """Which questions the model answers, and questions."""
 
     answers: Annotated[
         int | None, typer.Option(metavar="NUMBER", min=1, help="Number of answers; by default 100 per object.")
@@ -93,12 +99,12 @@ class ModelQuestions:
     ] = None
 
 
-@with_options(measure=Measure, how=ModelQuestions, reading=reading)
+@with_options(measure=Measure, questions=ModelQuestions, reading=reading)
 def answers_from(
     *,
     file: ModelFile,
     measure: Measure,
-    how: ModelQuestions,
+    questions: ModelQuestions,
     out: Annotated[Path | None, out_option("The answers to write; by default the name with -answers.csv.")] = None,
     seed: Annotated[int, typer.Option(metavar="NUMBER", min=0, help="The same seed gives the same answers.")] = SEED,
     force: Force = False,
@@ -108,7 +114,7 @@ def answers_from(
     import closerthan as ct
     from closerthan.cli.output import check_file, stem
     from closerthan.cli.screen import print_wrapped
-    from closerthan.files import read_features, write_comparisons
+    from closerthan.files import write_comparisons
     from closerthan.files.writing.comparisons import check_format
     from closerthan.models.scores import UNNAMED
     from closerthan.wording import counted
@@ -116,19 +122,19 @@ def answers_from(
     target = out or Path(f"{stem(file)}-answers.csv")
     check_format(target)
     check_file(target, force)
-    model = read_features(file)
+    model = _features(file, is_matrix=measure.matrix is not None)
     similarity = measure.of(model, file)
     people = None
-    if how.same_as is not None:
-        if how.answers is not None or how.question != "triplet":
+    if questions.same_as is not None:
+        if questions.answers is not None or questions.question != "triplet":
             raise ValueError("--same-as takes the questions of a file; leave --answers and --question out")
-        people = _people(how.same_as, model, reading)
+        people = _people(questions.same_as, model, reading)
     answers = ct.answers_from(
         model.table,
-        how.answers if people is None else people,
+        questions.answers if people is None else people,
         similarity=similarity,
-        question=how.question,
-        temperature=how.temperature,
+        question=questions.question,
+        temperature=questions.temperature,
         names=model.names,
         seed=seed,
     )
@@ -154,15 +160,31 @@ def _people(path: Path, model: "Features", reading: Reading) -> "Comparisons":
     return contents.comparisons
 
 
-def _models(files: list[Path]) -> "dict[str, Features]":
+def _models(files: list[Path], *, is_matrix: bool = False) -> "dict[str, Features]":
     """Read the features of several models, by the names of the files."""
+    from closerthan.checks import distinct
     from closerthan.cli.output import stem
-    from closerthan.files import read_features
 
     titles = [stem(path) for path in files]
     if len(set(titles)) < len(titles):
         titles = [str(path) for path in files]
-    return {title: read_features(path) for title, path in zip(titles, files, strict=True)}
+    distinct(titles, "FEATURES")
+    return {title: _features(path, is_matrix) for title, path in zip(titles, files, strict=True)}
+
+
+def _features(path: Path, is_matrix: bool) -> "Features":
+    """Read features, which have no gaps, or a matrix, which may have some."""
+    import numpy as np
+
+    from closerthan.files import read_features
+
+    model = read_features(path)
+    has_gap = ~np.isfinite(model.table).all(axis=1)
+    if not is_matrix and not model.is_matrix and has_gap.any():
+        row = int(np.argmax(has_gap))
+        name = f"object {row}" if model.names is None else repr(model.names[row])
+        raise ValueError(f"{path}: {name} lacks a feature; fill the gap, or leave the object out")
+    return model
 
 
 @with_options(measure=Measure, output=OutputFolder, reading=reading)
@@ -176,14 +198,14 @@ def score(
 ) -> None:
     """Measure how many of people's answers the features of models predict, as a table and a bar chart."""
     import closerthan as ct
-    from closerthan.cli.output import save_figures
-    from closerthan.cli.screen import end_with_folder, print_columns, print_wrapped
+    from closerthan.cli.output import save_figures, stem
+    from closerthan.cli.screen import end_with_folder, print_columns, print_sentences
     from closerthan.models.scores import TITLES, FeatureScores
+    from closerthan.report.static_page import Section, write_summary_page
     from closerthan.saving import whole_folder
-    from closerthan.wording import counted, percent
 
     folder = output.path(file, "scores", SCORES)
-    models = _models(features)
+    models = _models(features, is_matrix=measure.matrix is not None)
     first = next(iter(models.values()))
     similarity = measure.of(first, features[0])
     people = _people(file, first, reading)
@@ -199,17 +221,14 @@ def score(
     )
     with whole_folder(folder, replace=output.force) as draft:
         scores.to_csv(draft / "scores.csv")
-        save_figures(draft, {"scores.png": scores.plot(title=f"Accuracy by {similarity}")}, output.figure_format)
+        figure = scores.plot(title=f"Accuracy by {similarity}")
+        save_figures(draft, {"scores.png": figure}, output.figure_format)
+        section = Section("Accuracy", titles=TITLES, rows=scores.rows(), sentences=scores.remarks)
+        title = f"Accuracy of models on the answers in {stem(file)}"
+        write_summary_page(draft / "report.html", title, [section], {"Accuracy of each model": figure})
     print_columns(TITLES, scores.rows())
     typer.echo("")
-    best = next(iter(scores.values()))
-    print_wrapped(f"{best.noun}s; chance level {percent(best.chance)}", indent=0)
-    for ceiling in scores.ceilings:
-        if ceiling.is_known:
-            print_wrapped(ceiling.in_words, indent=0)
-    for title, count in scores.n_left_out.items():
-        if count:
-            print_wrapped(f"{title}: {counted(count, 'answer')} about objects without features left out", indent=0)
+    print_sentences(scores.remarks)
     end_with_folder(folder, SCORES, "")
 
 
@@ -233,7 +252,7 @@ class AlignmentSearch:
         str,
         typer.Option(
             metavar="auto|identity|zero",
-            help="What the penalty pulls the map towards; auto: whichever predicts held-out answers better.",
+            help="Target of the penalty; auto: the one that predicts held-out answers better.",
         ),
     ] = "auto"
     strength: Annotated[
@@ -241,7 +260,7 @@ class AlignmentSearch:
         typer.Option(metavar="NUMBER", help="Strength of the penalty; by default chosen by held-out answers."),
     ] = None
     hold_out: Annotated[
-        str, typer.Option(metavar="answers|objects", help="What is held out to choose the strength.")
+        str, typer.Option(metavar="answers|objects", help="Unit that is held out to choose the strength.")
     ] = "answers"
     standardize: Annotated[
         bool, typer.Option("--standardize", help="Scale all features to the same variance first.")
@@ -249,12 +268,12 @@ class AlignmentSearch:
     folds: Annotated[int, typer.Option(metavar="NUMBER", min=2, help="Number of parts; each is held out once.")] = 5
 
 
-@with_options(how=AlignmentSearch, output=OutputFolder, reading=reading)
+@with_options(search=AlignmentSearch, output=OutputFolder, reading=reading)
 def align(
     *,
     file: AnswersFile,
     features: FeatureFiles,
-    how: AlignmentSearch,
+    search: AlignmentSearch,
     output: OutputFolder,
     seed: Annotated[int, typer.Option(metavar="NUMBER", min=0, help="The same seed gives the same result.")] = SEED,
     threads: Annotated[
@@ -270,12 +289,12 @@ def align(
     import sys
 
     import closerthan as ct
-    from closerthan.cli.output import save_figures
-    from closerthan.cli.screen import end_with_folder, print_columns, print_wrapped
+    from closerthan.cli.output import save_figures, stem
+    from closerthan.cli.screen import end_with_folder, print_columns, print_sentences
     from closerthan.files import write_map
     from closerthan.models.aligned_scores import TITLES
+    from closerthan.report.static_page import Section, write_summary_page
     from closerthan.saving import whole_folder
-    from closerthan.wording import counted, percent
 
     models = _models(features)
     names = {title: title.replace("/", "-").replace("\\", "-") for title in models}
@@ -292,15 +311,15 @@ def align(
             title: ct.align(
                 model.table,
                 people,
-                rank=how.rank,
-                similarity=how.similarity,
-                loss=how.loss,
-                towards=how.towards,
-                strength=how.strength,
-                hold_out=how.hold_out,
-                standardize=how.standardize,
+                rank=search.rank,
+                similarity=search.similarity,
+                loss=search.loss,
+                towards=search.towards,
+                strength=search.strength,
+                hold_out=search.hold_out,
+                standardize=search.standardize,
                 names=model.names,
-                n_folds=how.folds,
+                n_folds=search.folds,
                 n_threads=threads,
                 seed=seed,
                 progress=sys.stderr.isatty(),
@@ -310,22 +329,16 @@ def align(
     )
     with whole_folder(folder, replace=output.force) as draft:
         scores.to_csv(draft / "aligned.csv")
-        figures = {"aligned.png": scores.plot(title=f"Accuracy by {how.similarity}")}
-        save_figures(draft, figures, output.figure_format)
+        figure = scores.plot(title=f"Accuracy by {search.similarity}")
+        save_figures(draft, {"aligned.png": figure}, output.figure_format)
+        section = Section("Accuracy on held-out answers", titles=TITLES, rows=scores.rows(), sentences=scores.remarks)
+        title = f"Features aligned with the answers in {stem(file)}"
+        description = "Accuracy of each model on held-out answers"
+        write_summary_page(draft / "report.html", title, [section], {description: figure})
         for title, alignment in scores.items():
             write_map(alignment.embedding, alignment.names, draft / f"{names[title]}-map.csv")
             alignment.save(draft / f"{names[title]}-map.npz")
     print_columns(TITLES, scores.rows())
     typer.echo("")
-    for title, alignment in scores.items():
-        for kind, one in alignment.held_out.items():
-            print_wrapped(f"{title}, {kind}: {one.verdict}", indent=0)
-        if alignment.n_left_out:
-            count = counted(alignment.n_left_out, "answer")
-            print_wrapped(f"{title}: {count} about objects without features left out", indent=0)
-    some = next(iter(next(iter(scores.values())).held_out.values())).aligned
-    print_wrapped(f"{some.noun}s; chance level {percent(some.chance)}", indent=0)
-    for ceiling in scores.ceilings:
-        if ceiling.is_known:
-            print_wrapped(ceiling.in_words, indent=0)
+    print_sentences(scores.remarks)
     end_with_folder(folder, contents, "")

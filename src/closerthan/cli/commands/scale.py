@@ -1,6 +1,7 @@
 """``closerthan scale``: a perceptual scale of physical levels (difference scaling, MLDS)."""
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -18,6 +19,7 @@ SCALE = {
     "scale.csv": "the scale: level, value and 95 % interval",
     "scale.png": "the scale as a figure",
     "scale.json": "all numbers",
+    "report.html": "all of this on one page: open it in a browser",
 }
 """The files of closerthan scale."""
 
@@ -63,7 +65,7 @@ def scale(
 ) -> None:
     """Estimate a perceptual scale of ordered physical levels from triads or quadruples (difference scaling, MLDS)."""
     import closerthan as ct
-    from closerthan.cli.output import save_figures
+    from closerthan.cli.output import save_figures, stem
     from closerthan.cli.screen import end_with_folder, print_summary
     from closerthan.plotting import scale_figure
     from closerthan.saving import json_text, whole_csv, whole_folder
@@ -99,6 +101,7 @@ def scale(
         (draft / "scale.json").write_text(f"{json_text(data)}\n", encoding="utf-8")
         figure = scale_figure(scales if scaling.each else scales[""], unit=scaling.unit)
         save_figures(draft, {"scale.png": figure}, output.figure_format)
+        _write_page(draft / "report.html", scales, figure, f"Difference scaling of {stem(file)}")
     _print_scales(scales)
     end_with_folder(folder, SCALE, "")
 
@@ -125,26 +128,40 @@ def _levels(text: str | None) -> list[str] | list[float] | None:
 def _print_scales(scales: "Mapping[str, Scale]") -> None:
     """Print each scale as a table, its noise and its goodness of fit."""
     from closerthan.cli.screen import print_columns, print_sentences, print_wrapped
-    from closerthan.wording import p_value, percent, percent_interval
+    from closerthan.scaling.difference_scaling import TITLES
 
     for number, (name, one) in enumerate(scales.items()):
         if number:
             typer.echo("")
         if name:
-            typer.echo(f"{name}, {one.n_answers:,} answers")
-        print_columns(("level", "scale", "95 % interval"), one.rows())
+            typer.echo(_heading(name, one))
+        print_columns(TITLES, one.rows())
         typer.echo("")
-        low, high = one.sigma_interval
-        print_wrapped(f"{'noise':<13}sigma {one.sigma:.3f} (95 % interval {low:.3f} to {high:.3f})")
-        if one.n_parameters == len(one.levels):
-            print_wrapped(f"{'lapses':<13}{percent_interval(one.lapse_rate, *one.lapse_interval)}")
-        print_wrapped(
-            f"{'fit':<13}AIC {one.aic:.1f}; {percent(one.deviance_accounted_for)} of the deviance accounted for"
-        )
-        print_wrapped(
-            f"{'tests':<13}deviance {p_value(one.deviance_p)}, runs of residuals {p_value(one.runs_p)} "
-            f"({len(one.replicates):,} simulated studies; a small p indicates a misfit)"
-        )
+        for label, value in one.findings():
+            print_wrapped(f"{label:<13}{value}")
         if one.advice:
             typer.echo("")
             print_sentences(one.advice)
+
+
+def _heading(name: str, one: "Scale") -> str:
+    return f"{name}, {one.n_answers:,} answers" if name else f"Scale of {len(one.levels)} levels"
+
+
+def _write_page(path: Path, scales: "Mapping[str, Scale]", figure: object, title: str) -> None:
+    """Write the scales as a page."""
+    from closerthan.cli.screen import in_terms_of_options
+    from closerthan.report.static_page import Section, write_summary_page
+    from closerthan.scaling.difference_scaling import TITLES
+
+    sections = [
+        Section(
+            _heading(name, one),
+            [("answers", f"{one.n_answers:,}"), *one.findings()],
+            TITLES,
+            one.rows(),
+            [in_terms_of_options(sentence) for sentence in one.advice],
+        )
+        for name, one in scales.items()
+    ]
+    write_summary_page(path, title, sections, {"Scale values with 95 % intervals": figure})

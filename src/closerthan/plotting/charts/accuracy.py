@@ -21,8 +21,8 @@ def accuracy_figure(scores: Any, *, title: str | None = None, ax: Any = None) ->
     Parameters
     ----------
     scores
-        A result of :func:`closerthan.score_features`, or :class:`closerthan.AlignedScores`, which have
-        one bar for the original features and one for the aligned features.
+        A result of :func:`closerthan.score_features`, or :class:`closerthan.AlignedScores`, which have bars for the
+        unchanged features and for aligned features.
     title, ax
         As in :func:`map_figure`.
 
