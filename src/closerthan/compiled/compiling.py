@@ -38,7 +38,7 @@ from numba.extending import (
 )
 
 from closerthan import losses
-from closerthan.compiled import simd, vector_math
+from closerthan.compiled import vector_math
 from closerthan.operating_system import has_pause
 
 if numba.config.DISABLE_JIT:  # type: ignore[attr-defined]
@@ -46,8 +46,9 @@ if numba.config.DISABLE_JIT:  # type: ignore[attr-defined]
 
 COMPILE_ERRORS = (numba.core.errors.NumbaError, numba.core.errors.UnsupportedBytecodeError)
 
-FAST_SUMS = set(simd.FAST_SUMS)
-NO_WRAPPERS: Any = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+LOSS_OPTIONS = vector_math.OPTIONS
+# Without forceinline, the compiler inlines a loss only in kernels that call it once or twice.
+KERNEL_OPTIONS: Any = {**LOSS_OPTIONS, "forceinline": False}
 _FAILED = "Failed in nopython mode pipeline"
 _MODULE = r"Module\(<module '([\w.]+)'[^>]*>\)"
 
@@ -80,7 +81,7 @@ class _Cache(caching.FunctionCache):
 
 def kernel(function: Callable[..., Any]) -> Any:
     """Compile a loop over comparisons that releases the interpreter lock, and cache the code on disk if possible."""
-    compiled = numba.njit(nogil=True, no_cfunc_wrapper=True, error_model="numpy", fastmath=FAST_SUMS)(function)
+    compiled = numba.njit(**KERNEL_OPTIONS | {"nogil": True, "no_cpython_wrapper": False})(function)
     # numba raises RuntimeError if neither the package's folder nor the user's cache folder is writable.
     with contextlib.suppress(RuntimeError):
         compiled._cache = _Cache(function)  # type: ignore[attr-defined]
@@ -89,7 +90,7 @@ def kernel(function: Callable[..., Any]) -> Any:
 
 def inlined(function: Callable[..., Any]) -> Any:
     """Compile a small function that is called only by kernels."""
-    return numba.njit(inline="always", **NO_WRAPPERS, error_model="numpy", fastmath=FAST_SUMS)(function)
+    return numba.njit(inline="always", **KERNEL_OPTIONS)(function)
 
 
 # ---- losses as compile-time types ------------------------------------------------------------------------------------
@@ -248,11 +249,6 @@ def _unbox_loss(loss_type: LossType, loss: Any, context: Any) -> NativeValue:
         context.pyapi.decref(attribute)
     failed = cgutils.is_not_null(context.builder, context.pyapi.err_occurred())
     return NativeValue(native._getvalue(), is_error=failed)
-
-
-# Without forceinline, the compiler inlines a loss only in kernels that call it once or twice.
-KERNEL_OPTIONS: Any = {"fastmath": FAST_SUMS, "error_model": "numpy", **NO_WRAPPERS}
-LOSS_OPTIONS: Any = {**KERNEL_OPTIONS, "forceinline": True}
 
 
 def _method(name: str) -> Any:

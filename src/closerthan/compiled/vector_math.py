@@ -20,7 +20,7 @@ OPTIONS: Any = {
     "forceinline": True,
     "error_model": "numpy",
     "fastmath": set(FAST_SUMS),
-    "no_cpython_wrapper": True,
+    "no_cpython_wrapper": True,  # only kernels call these functions
     "no_cfunc_wrapper": True,
 }
 
