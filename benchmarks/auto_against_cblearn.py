@@ -55,7 +55,7 @@ def measure(workload: Workload, folder: Path, runs: int) -> Fits:
 
 
 def middle(fits: Fits, name: str, what: str) -> float:
-    return median(fit[what] for fit in fits[name])
+    return float(median(fit[what] for fit in fits[name]))
 
 
 def row(title: str, fits: Fits) -> list[str]:

@@ -81,10 +81,10 @@ class _Cache(caching.FunctionCache):
 
 def kernel(function: Callable[..., Any]) -> Any:
     """Compile a loop over comparisons that releases the interpreter lock, and cache the code on disk if possible."""
-    compiled = numba.njit(**KERNEL_OPTIONS | {"nogil": True, "no_cpython_wrapper": False})(function)
+    compiled: Any = numba.njit(**KERNEL_OPTIONS | {"nogil": True, "no_cpython_wrapper": False})(function)
     # numba raises RuntimeError if neither the package's folder nor the user's cache folder is writable.
     with contextlib.suppress(RuntimeError):
-        compiled._cache = _Cache(function)  # type: ignore[attr-defined]
+        compiled._cache = _Cache(function)
     return compiled
 
 
