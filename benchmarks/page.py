@@ -37,6 +37,8 @@ def text(numbers: Overview, figure: str) -> str:
         "highest over the losses; first for whole fits, then until closerthan reaches the final "
         "error of cblearn. n objects, p dimensions.",
         table(HEADER, (_row(workload) for workload in numbers["workloads"])),
+        "## CPU time against all of cblearn",
+        "```{include} measured/auto-against-cblearn.md\n```",
         "## Targets",
         table(("target", "met"), map(_target, numbers["targets"])),
         "\n".join(
@@ -80,14 +82,14 @@ def _lines(numbers: Overview) -> Iterable[str]:
         close = [one for one in both if one["cblearn"]["error"] is None or _above(one) <= CLOSE_ENOUGH]
         yield (
             f'**One call against all of cblearn:** `loss="auto"` is {_range(map(_faster, both))} as fast as all of '
-            f"cblearn's estimators together (median {_times(median(map(_faster, both)))}). Its error is at most "
+            f"cblearn's estimators together (median {times(median(map(_faster, both)))}). Its error is at most "
             f"{CLOSE_ENOUGH:g} above cblearn's best in {len(close)} of {len(both)} sets."
         )
     people = [one for one in both if one["real"]]
     if people:
         yield (
             f"**On real data alone** ({len(people)} sets): {_range(map(_faster, people))} as fast (median "
-            f"{_times(median(map(_faster, people)))})."
+            f"{times(median(map(_faster, people)))})."
         )
     pairs = [(one, pair) for one in workloads for pair in one["losses"]]
     if pairs:
@@ -96,19 +98,19 @@ def _lines(numbers: Overview) -> Iterable[str]:
         worse = sum(pair["error"] > pair["peer_error"] + CLOSE_ENOUGH for pair in finished)
         yield (
             f"**Same loss, whole fit against whole fit:** closerthan is {_range(whole)} as fast as cblearn's "
-            f"estimator (median {_times(median(whole))}, {len(whole)} pairs). Its error is more than {CLOSE_ENOUGH:g} "
+            f"estimator (median {times(median(whole))}, {len(whole)} pairs). Its error is more than {CLOSE_ENOUGH:g} "
             f"higher in {worse} of {len(finished)} pairs in which cblearn finished."
         )
         soon = [pair["to_its_error"] for _, pair in pairs if pair["to_its_error"] is not None]
         yield (
             f"**Same loss, until cblearn's error is reached:** {_range(soon)} as fast (median "
-            f"{_times(median(soon))}). The table lists the cases in which it never is."
+            f"{times(median(soon))}). The table lists the cases in which it never is."
         )
     lbfgs = numbers["lbfgs"]
     if lbfgs:
         yield (
             f"**Against SciPy's L-BFGS on the same compiled objective:** whole fits are "
-            f"{_times(lbfgs['least'])} to {_times(lbfgs['most'])} times as fast (median {_times(lbfgs['middle'])}, "
+            f"{times(lbfgs['least'])} to {times(lbfgs['most'])} times as fast (median {times(lbfgs['middle'])}, "
             f"{lbfgs['fits']} pairs; below 1 means slower). The error is more than {CLOSE_ENOUGH:g} higher in "
             f"{lbfgs['above']} of them."
         )
@@ -153,13 +155,13 @@ def _above(workload: Overview) -> float:
     return float(workload["auto"]["error"] - workload["cblearn"]["error"])
 
 
-def _times(ratio: float) -> str:
+def times(ratio: float) -> str:
     return f"{ratio:,.0f}" if ratio >= 9.95 else f"{ratio:.1f}" if ratio >= 0.95 else f"{ratio:.2f}"
 
 
 def _range(ratios: Iterable[float], form: str = "") -> str:
     numbers = list(ratios)
-    show: Callable[[float], str] = (lambda number: format(number, form)) if form else _times
+    show: Callable[[float], str] = (lambda number: format(number, form)) if form else times
     low, high = show(min(numbers)), show(max(numbers))
     return f"{low} times" if low == high else f"{low} to {high} times"
 
@@ -172,7 +174,7 @@ def _row(workload: Overview) -> Sequence[str]:
         return (title, *ours, "not run", "", "", "", "")
     bound = ">\u00a0" * peers["bound"]
     best = "" if peers["error"] is None else f"{peers['error']:.4f}"
-    faster = f"{bound}{_times(_faster(workload))}\u00a0×" if auto else ""
+    faster = f"{bound}{times(_faster(workload))}\u00a0×" if auto else ""
     losses = workload["losses"]
     soon = [pair["to_its_error"] for pair in losses if pair["to_its_error"] is not None]
     return (
@@ -189,7 +191,7 @@ def _row(workload: Overview) -> Sequence[str]:
 def _between(ratios: Sequence[float]) -> str:
     if not ratios:
         return ""
-    low, high = _times(min(ratios)), _times(max(ratios))
+    low, high = times(min(ratios)), times(max(ratios))
     return f"{low}\u00a0×" if low == high else f"{low} to {high}\u00a0×"
 
 

@@ -22,7 +22,7 @@ def serve(fit):
                     data = {name: file[name] for name in file.files}
             measured = Measured()
             answer = fit(request, data, measured)
-            answer = {"seconds": measured.seconds, "peak_bytes": measured.peak_bytes, **answer}
+            answer = measured.results() | answer
         except Exception as error:
             answer = {"failed": f"{type(error).__name__}: {str(error)[:200]}"}
         say(answer)
@@ -33,21 +33,28 @@ def say(answer):
 
 
 class Measured:
-    """A clock, and the increase of the peak resident memory (None if the system does not report it)."""
+    """Clocks of wall time and CPU time, and the increase of the peak resident memory.
+
+    The last is None if the system does not report it.
+    """
 
     seconds = None
+    cpu_seconds = None
     peak_bytes = None
 
     def __enter__(self):
         say({"started": True})
         self._before = _resident("VmRSS") if _forget_peak() else None
-        self._begin = time.perf_counter()
+        self._begin, self._cpu = time.perf_counter(), time.process_time()
         return self
 
     def __exit__(self, *_):
-        self.seconds = time.perf_counter() - self._begin
+        self.seconds, self.cpu_seconds = time.perf_counter() - self._begin, time.process_time() - self._cpu
         if self._before is not None:
             self.peak_bytes = max(_resident("VmHWM") - self._before, 0)
+
+    def results(self):
+        return {"seconds": self.seconds, "cpu_seconds": self.cpu_seconds, "peak_bytes": self.peak_bytes}
 
 
 def error(rows, x, piece=1 << 18):

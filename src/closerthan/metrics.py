@@ -6,7 +6,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import stdtrit
 
 from closerthan.arrays import Array
 from closerthan.checks import ParameterError, checked
@@ -261,6 +260,8 @@ def ratio_number(sums: NDArray[Any], weights: NDArray[Any], most: float = math.i
     # Rounding leaves a tiny variance where all units have the same fraction.
     if n_units < 2 or not 0 < fraction < 1 or variance < (1e-12 * fraction) ** 2:
         return kish_number(weights)
+    from scipy.special import stdtrit  # a first fit does not need SciPy, which takes .15 s to import
+
     few = NormalDist().inv_cdf(0.975) / float(stdtrit(n_units - 1, 0.975))
     return min(fraction * (1 - fraction) / variance * few**2, most)
 

@@ -9,11 +9,11 @@ from numpy.polynomial import Chebyshev, Polynomial
 
 import closerthan as ct
 from closerthan.compiled import vector_math
-from closerthan.compiled.compiling import FAST_SUMS
+from closerthan.compiled.simd import FAST_SUMS
 from closerthan.objective.cpu.objective import CPUObjective
 
 
-@numba.njit(error_model="numpy", fastmath=FAST_SUMS)  # as in kernels, in loops that are vectorised
+@numba.njit(error_model="numpy", fastmath=set(FAST_SUMS))  # as in kernels, in loops that are vectorised
 def _exp(numbers):
     out = np.empty_like(numbers)
     for place in range(len(numbers)):
@@ -21,7 +21,7 @@ def _exp(numbers):
     return out
 
 
-@numba.njit(error_model="numpy", fastmath=FAST_SUMS)
+@numba.njit(error_model="numpy", fastmath=set(FAST_SUMS))
 def _log(numbers):
     out = np.empty_like(numbers)
     for place in range(len(numbers)):

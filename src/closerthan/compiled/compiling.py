@@ -18,7 +18,7 @@ import re
 import types as python_types
 import uuid
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -38,7 +38,7 @@ from numba.extending import (
 )
 
 from closerthan import losses
-from closerthan.compiled import simd, vector_math
+from closerthan.compiled import vector_math
 from closerthan.operating_system import has_pause
 
 if numba.config.DISABLE_JIT:  # type: ignore[attr-defined]
@@ -46,7 +46,9 @@ if numba.config.DISABLE_JIT:  # type: ignore[attr-defined]
 
 COMPILE_ERRORS = (numba.core.errors.NumbaError, numba.core.errors.UnsupportedBytecodeError)
 
-FAST_SUMS = set(simd.FAST_SUMS)
+LOSS_OPTIONS = vector_math.OPTIONS
+# Without forceinline, the compiler inlines a loss only in kernels that call it once or twice.
+KERNEL_OPTIONS: Any = {**LOSS_OPTIONS, "forceinline": False}
 _FAILED = "Failed in nopython mode pipeline"
 _MODULE = r"Module\(<module '([\w.]+)'[^>]*>\)"
 
@@ -79,16 +81,16 @@ class _Cache(caching.FunctionCache):
 
 def kernel(function: Callable[..., Any]) -> Any:
     """Compile a loop over comparisons that releases the interpreter lock, and cache the code on disk if possible."""
-    compiled = numba.njit(nogil=True, error_model="numpy", fastmath=FAST_SUMS)(function)
+    compiled: Any = numba.njit(**KERNEL_OPTIONS | {"nogil": True, "no_cpython_wrapper": False})(function)
     # numba raises RuntimeError if neither the package's folder nor the user's cache folder is writable.
     with contextlib.suppress(RuntimeError):
-        compiled._cache = _Cache(function)  # type: ignore[attr-defined]
+        compiled._cache = _Cache(function)
     return compiled
 
 
 def inlined(function: Callable[..., Any]) -> Any:
     """Compile a small function that is called only by kernels."""
-    return numba.njit(inline="always", error_model="numpy", fastmath=FAST_SUMS)(function)
+    return numba.njit(inline="always", **KERNEL_OPTIONS)(function)
 
 
 # ---- losses as compile-time types ------------------------------------------------------------------------------------
@@ -107,6 +109,7 @@ class LossType(types.Type):
         self.parameters = parameters
         self.members = (*parameters, PENALTY_WEIGHT)
         self.fingerprint = fingerprint
+        self.helpers: dict[Any, Any] = {}  # compiled versions of the functions that its methods call
         super().__init__(name=f"{class_name}[{fingerprint}]({', '.join(parameters)})")
 
 
@@ -248,66 +251,49 @@ def _unbox_loss(loss_type: LossType, loss: Any, context: Any) -> NativeValue:
     return NativeValue(native._getvalue(), is_error=failed)
 
 
+def _method(name: str) -> Any:
+    """Define a function for kernels, ``function(loss, ...)``, that evaluates a method of the class of a loss."""
+
+    def stub(loss: losses.Loss, *_: float) -> Any:
+        raise NotImplementedError("only for compiled code")
+
+    @overload(stub, strict=False, jit_options=LOSS_OPTIONS)
+    def implementation(loss: Any, *_: Any) -> Any:
+        if not isinstance(loss, LossType):
+            return None
+        return _for_kernels(getattr(_LOSS_CLASSES[loss.fingerprint], name), loss.helpers)
+
+    return stub
+
+
+log_similarity = _method("log_similarity")
+similarity_slope = _method("similarity_slope")
+own_value = _method("value")
+own_slopes = _method("slopes")
+
+
 def value(loss: losses.Loss, near: float, far: float) -> float:
-    """Evaluate ``loss.value(near, far)`` inside a kernel."""
+    """Evaluate the loss and its penalty inside a kernel."""
     raise NotImplementedError("only for compiled code")
 
 
 def slopes(loss: losses.Loss, near: float, far: float) -> tuple[float, float]:
-    """Evaluate ``loss.slopes(near, far)`` inside a kernel."""
+    """Evaluate the slopes of the loss and its penalty inside a kernel."""
     raise NotImplementedError("only for compiled code")
-
-
-def log_similarity(loss: losses.Loss, squared: float) -> float:
-    """Evaluate ``loss.log_similarity(squared)`` inside a kernel."""
-    raise NotImplementedError("only for compiled code")
-
-
-def similarity_slope(loss: losses.Loss, squared: float) -> float:
-    """Evaluate ``loss.similarity_slope(squared)`` inside a kernel."""
-    raise NotImplementedError("only for compiled code")
-
-
-# Without forceinline, the compiler inlines a loss only in kernels that call it once or twice.
-KERNEL_OPTIONS: Any = {"fastmath": FAST_SUMS, "error_model": "numpy"}
-LOSS_OPTIONS: Any = {**KERNEL_OPTIONS, "forceinline": True}
 
 
 @overload(value, strict=False, jit_options=LOSS_OPTIONS)
 def _value(loss: Any, near: Any, far: Any) -> Any:
-    if not isinstance(loss, LossType):
-        return None
-    unpenalized = numba.njit(**LOSS_OPTIONS)(_for_kernels(_LOSS_CLASSES[loss.fingerprint].value))
-    return lambda loss, near, far: unpenalized(loss, near, far) + loss.penalty_weight__ * (near + far)
+    return lambda loss, near, far: own_value(loss, near, far) + loss.penalty_weight__ * (near + far)
 
 
 @overload(slopes, strict=False, jit_options=LOSS_OPTIONS)
 def _slopes(loss: Any, near: Any, far: Any) -> Any:
-    if not isinstance(loss, LossType):
-        return None
-    unpenalized = numba.njit(**LOSS_OPTIONS)(_for_kernels(_LOSS_CLASSES[loss.fingerprint].slopes))
-
     def penalized(loss: Any, near: Any, far: Any) -> Any:
-        slope_near, slope_far = unpenalized(loss, near, far)
+        slope_near, slope_far = own_slopes(loss, near, far)
         return slope_near + loss.penalty_weight__, slope_far + loss.penalty_weight__
 
     return penalized
-
-
-@overload(log_similarity, strict=False, jit_options=LOSS_OPTIONS)
-def _log_similarity(loss: Any, squared: Any) -> Any:
-    if not isinstance(loss, LossType):
-        return None
-    own = numba.njit(**LOSS_OPTIONS)(_for_kernels(_LOSS_CLASSES[loss.fingerprint].log_similarity))
-    return lambda loss, squared: own(loss, squared)
-
-
-@overload(similarity_slope, strict=False, jit_options=LOSS_OPTIONS)
-def _similarity_slope(loss: Any, squared: Any) -> Any:
-    if not isinstance(loss, LossType):
-        return None
-    own = numba.njit(**LOSS_OPTIONS)(_for_kernels(_LOSS_CLASSES[loss.fingerprint].similarity_slope))
-    return lambda loss, squared: own(loss, squared)
 
 
 # ---- losses of many comparisons --------------------------------------------------------------------------------------
@@ -351,43 +337,48 @@ def values_and_slopes(loss, nears, fars, size, values, near_slopes, far_slopes):
 
 @overload(values_of, strict=False, jit_options=KERNEL_OPTIONS)
 def _values_of(loss, nears, fars, squared_scale, size, values):
-    line = "values[m] = value({loss}, squared_scale * nears[m], squared_scale * fars[m])"
-    return _looped(loss, "nears, fars, squared_scale, size, values", line)
+    lines = (
+        "near, far = squared_scale * nears[m], squared_scale * fars[m]",
+        "values[m] = own_value({loss}, near, far) + {loss}.penalty_weight__ * (near + far)",
+    )
+    return _looped(loss, "nears, fars, squared_scale, size, values", lines)
 
 
 @overload(values_and_slopes, strict=False, jit_options=KERNEL_OPTIONS)
 def _values_and_slopes(loss, nears, fars, size, values, near_slopes, far_slopes):
-    line = (
-        "values[m] = value({loss}, nears[m], fars[m]); "
-        "near_slopes[m], far_slopes[m] = slopes({loss}, nears[m], fars[m])"
+    lines = (
+        "near, far, weight = nears[m], fars[m], {loss}.penalty_weight__",
+        "slope_near, slope_far = own_slopes({loss}, near, far)",
+        "values[m] = own_value({loss}, near, far) + weight * (near + far)",
+        "near_slopes[m], far_slopes[m] = slope_near + weight, slope_far + weight",
     )
-    return _looped(loss, "nears, fars, size, values, near_slopes, far_slopes", line)
+    return _looped(loss, "nears, fars, size, values, near_slopes, far_slopes", lines)
 
 
-def _looped(loss: Any, arguments: str, line: str) -> Any:
+def _looped(loss: Any, arguments: str, body: Sequence[str]) -> Any:
     """Create a function with one loop per built-in loss; choosing the loss outside the loop lets it be vectorised.
 
     The source is generated because numba cannot loop over losses of different types, and nested calls would compile
-    everything again at each level.
+    everything again at each level. For the same reason, the penalty is part of the loop.
     """
     if isinstance(loss, LossType):
-        lines = ["    for m in range(size):", f"        {line.format(loss='loss')}"]
+        lines = ["    for m in range(size):", *(f"        {line.format(loss='loss')}" for line in body)]
     else:
         lines = []
         for number in range(len(loss) - 1):
-            one = line.format(loss=f"loss[{number + 1}]")
-            lines += [f"    if loss[0] == {number}:", "        for m in range(size):", f"            {one}"]
-    namespace: dict[str, Any] = {"value": value, "slopes": slopes}
+            loop = (f"            {line.format(loss=f'loss[{number + 1}]')}" for line in body)
+            lines += [f"    if loss[0] == {number}:", "        for m in range(size):", *loop]
+    namespace: dict[str, Any] = {"own_value": own_value, "own_slopes": own_slopes}
     exec("\n".join([f"def looped(loss, {arguments}):", *lines]), namespace)
     return namespace["looped"]
 
 
-def _for_kernels(function: Any) -> Any:
+def _for_kernels(function: Any, compiled: dict[Any, Any]) -> Any:
     """Return a copy of a function that uses versions of exp and log that can be vectorised.
 
-    Plain functions of the same module that it calls are compiled too, recursively.
+    Plain functions of the same module that it calls are compiled too, recursively, and collected in ``compiled``.
     """
-    return _translated(function, {}) if isinstance(function, python_types.FunctionType) else function
+    return _translated(function, compiled) if isinstance(function, python_types.FunctionType) else function
 
 
 def _translated(function: python_types.FunctionType, compiled: dict[Any, Any]) -> python_types.FunctionType:

@@ -11,7 +11,8 @@ def direction(gradient, moves, changes, curvatures, n_pairs, weights, out):
     buffers, to which ``n_pairs`` pairs have been written; ``weights`` is scratch space for one number per pair.
     """
     memory, size = moves.shape
-    out[:] = gradient
+    for c in range(size):  # an assignment of arrays would compile the message of its error too, for two seconds
+        out[c] = gradient[c]
     oldest = max(n_pairs - memory, 0)
     for pair in range(n_pairs - 1, oldest - 1, -1):
         place = pair % memory

@@ -16,6 +16,14 @@ from numba.extending import intrinsic
 
 from closerthan.compiled.simd import FAST_SUMS
 
+OPTIONS: Any = {
+    "forceinline": True,
+    "error_model": "numpy",
+    "fastmath": set(FAST_SUMS),
+    "no_cpython_wrapper": True,  # only kernels call these functions
+    "no_cfunc_wrapper": True,
+}
+
 
 def __getattr__(name: str) -> Any:
     return getattr(math, name)
@@ -57,7 +65,7 @@ def _number(typing_context: Any, bits: Any) -> Any:
     return types.float64(types.int64), generate
 
 
-@numba.njit(forceinline=True, error_model="numpy", fastmath=set(FAST_SUMS))
+@numba.njit(**OPTIONS)
 def exp(x):
     """Return ``e ** x``, limited to the range from 3e-308 to 8e307.
 
@@ -77,7 +85,7 @@ def exp(x):
     return (first + r4 * (middle + r4 * last)) * _number((np.int64(k) + 1023) << 52)
 
 
-@numba.njit(forceinline=True, error_model="numpy", fastmath=set(FAST_SUMS))
+@numba.njit(**OPTIONS)
 def log(x):
     """Return the natural logarithm with a relative error of at most 1e-15; NaN unless x is positive and finite.
 

@@ -417,7 +417,8 @@ class CPUObjective(Objective):
         nothing = np.empty(0, np.int64)
         if self.weighted:
             order.fill_first_terms(np.empty(0), 0, nothing)
-        if "Polyak walk" not in needs or self.n_terms >= 2 * self.least_part:
+        in_halves = "Polyak walk" in needs and self.n_terms >= 2 * self.least_part
+        if in_halves or needs & {"variance-reduced walk", "gradient steps"}:
             order.fill_order(nothing, 1, 1, 1, nothing, 0, nothing)
             if self.weighted:
                 order.fill_order_by_weight(np.empty(0), 0, nothing, 0, 0, nothing)
@@ -434,12 +435,12 @@ class CPUObjective(Objective):
                 polyak.polyak_stretches(
                     self.shared_argument, tiny[0], terms, weighting, 1, 1, schedule, progress, single, x.copy()
                 )
-                if self.n_terms >= 2 * self.least_part:
+                if in_halves:
                     polyak.longest_step(self.shared_argument, schedule, 1.0, 1.0)
                     polyak.polyak_steps(self.shared_argument, tiny[0], one, 1, 0.0, single)
                     polyak.add_walks(single, single, single, x.copy(), schedule, 1)
 
-            name = "Polyak walk in halves" if self.n_terms >= 2 * self.least_part else "Polyak walk"
+            name = "Polyak walk in halves" if in_halves else "Polyak walk"
             self._compile(name, walk, shared=self.shared_argument is not self.loss_argument)
             if not self.penalized:
                 return

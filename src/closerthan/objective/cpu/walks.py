@@ -97,6 +97,7 @@ class AveragedWalk:
         self._schedule = StepSchedule(*map(float, schedule))
         self._length = length
         self.age, self.n_maps, self.step = 0.0, 0, 0.0
+        self._halves: list[Singles] = []
         if state is None:
             self.restart(x)
         else:
@@ -136,14 +137,17 @@ class AveragedWalk:
     def _walk_halves(self, order: Order, half: int) -> tuple[tuple[Singles, float], tuple[Singles, float]]:
         """Walk both halves of an order from the current map; return each map and its sum of squared distances."""
         objective = self._objective
+        # Both maps are kept for the next stretch: with many objects, new arrays cost a tenth of the time of a fit.
+        if not self._halves or self._halves[0].shape != self.rows.shape:
+            self._halves = [padded_zeros(*self.rows.shape) for _ in range(2)]
 
-        def walk(part: NDArray[np.int64]) -> tuple[Singles, float]:
-            rows = padded(self.rows)
+        def walk(part: NDArray[np.int64], rows: Singles) -> tuple[Singles, float]:
+            rows[:] = self.rows
             return rows, polyak.polyak_steps(
                 objective.shared_argument, objective.rows, part, objective.steps_at_once, self.step, rows
             )
 
-        first, second = objective.pool.map(walk, [order[:half], order[half:]])
+        first, second = objective.pool.map(walk, [order[:half], order[half:]], self._halves)
         return first, second
 
     # ---- the parts of `take`, for walks that wrap this one -----------------------------------------------------------
