@@ -95,12 +95,15 @@ def gorilla_table(table: Table) -> Table:
             "objects of a trial, called anchor, left and right, or item_1, item_2 and item_3; rename the columns of "
             "your spreadsheet in the file, or pass another file"
         )
-    cells = _cells(table, [*options, *responses])
+    types = [place for place, name in enumerate(names) if name and plain(name) == "response_type"]
+    cells = _cells(table, [*options, *responses, *types])
+    # Besides the response, a click can be recorded as the action that ends the screen.
+    is_action = [any(cells[place][row].strip().lower() == "action" for place in types) for row in range(table.n_rows)]
     shown = [{cells[place][row].strip() for place in options} - MISSING for row in range(table.n_rows)]
     response = [cell.strip() for cell in cells[responses[0]]]
     is_answer = [
-        bool(objects) and (said in objects or said.lower() in _SIDES)
-        for objects, said in zip(shown, response, strict=True)
+        bool(objects) and not action and (said in objects or said.lower() in _SIDES)
+        for objects, said, action in zip(shown, response, is_action, strict=True)
     ]
     if not any(is_answer):
         raise ValueError(
