@@ -56,14 +56,17 @@ def folder(tmp_path):
     return study_folder(tmp_path)
 
 
-@pytest.mark.parametrize(("per_minute", "expected"), [(0, 1000), (60, 1000), (6000, 9000), (100_000, 25_000)])
-def test_the_queue_lasts_until_the_next_refit_at_the_present_rate(tmp_path, per_minute, expected):
+@pytest.mark.parametrize(
+    ("n_answers", "per_minute", "expected"),
+    [(0, 0, 1000), (0, 60, 1000), (0, 6000, 9000), (0, 100_000, 25_000), (300_000, 0, 6000), (10_000_000, 0, 25_000)],
+)
+def test_the_queue_lasts_until_the_next_refit(tmp_path, n_answers, per_minute, expected):
     now = 6_000_000.0
     with Store(tmp_path / FILE) as store:
         for version, before in enumerate((75, 30, 20), 1):  # the longest refit took 45 seconds
             store.insert("maps", version=version, made_at=now - before, answers=1, places="[]")
         store.insert("minutes", minute=now // 60 - 1, answers=2 * per_minute, practice=0)
-        assert queue_length(store, 500, now - 10, now) == expected
+        assert queue_length(store, 500, n_answers, now - 10, now) == expected
 
 
 def test_a_refit_replaces_the_queue(tmp_path):
