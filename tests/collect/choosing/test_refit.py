@@ -1,9 +1,12 @@
 import json
 
+import numpy as np
 import pytest
 from studies import answer_all, answered_study, closer_by_number, interview_of, joined, study_folder, study_of
 
+from closerthan.collect.choosing.belief import fit_maps
 from closerthan.collect.choosing.refit import queue_length, refit
+from closerthan.collect.store.answers import comparisons_of
 from closerthan.collect.store.database import FILE, Store
 from closerthan.collect.study.description import Shares
 from closerthan.collect.study.recruiters import RECRUITERS
@@ -27,6 +30,12 @@ def test_a_refit_writes_a_map_a_queue_and_a_judgement(tmp_path):
     assert judgement["accuracy"][-1][2] > 0.7  # predicted by the first map, which was fitted without them
     assert store.value("SELECT count(*) FROM assessments") == 5
     assert store.value("SELECT max(lapse) FROM assessments") < 0.3
+    loss, penalty, n_answers = judgement["criterion"]  # of the next map
+    assert n_answers == 180
+    assert refit(study, store) == 3
+    best = fit_maps(comparisons_of(store, study.screen), 2, np.random.default_rng(0), loss, penalty)[0]
+    places = json.loads(store.value("SELECT places FROM maps WHERE version = 3"))
+    assert places == best.embedding.round(6).tolist()
     assert judgement["enough"].startswith("With all 180 answers, new answers are predicted with an error of")
     store.close()
     other.close()

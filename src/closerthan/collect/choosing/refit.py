@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from closerthan.arrays import Array, frozen
-from closerthan.collect.choosing.belief import Belief, fit_belief, fit_maps
+from closerthan.collect.choosing.belief import Belief, Criterion, fit_belief, fit_maps, next_criterion
 from closerthan.collect.choosing.information import Chosen, Questions, choose
 from closerthan.collect.choosing.judging import (
     Accuracy,
@@ -84,7 +84,8 @@ def _refit(study: Study, store: Store, condition: str) -> int | None:
     belief = embedding = best = None
     rng = np.random.default_rng(seed)
     if answers is not None and len(answers) >= answers.n_objects:
-        maps = fit_maps(answers, study.dimensions, np.random.default_rng(0))
+        loss, penalty, _ = _criterion_of(before)
+        maps = fit_maps(answers, study.dimensions, np.random.default_rng(0), loss, penalty)
         best, belief = maps[0], fit_belief(answers, maps, rng)
         embedding = np.full((n_objects, study.dimensions), np.nan)
         embedding[part] = best.embedding
@@ -144,6 +145,8 @@ class Judgement(TypedDict, total=False):
         Advice in words on whether to continue the study.
     assessed_at
         The number of answers that the advice and the assessment of the participants are based on.
+    criterion
+        How the next maps are fitted.
     """
 
     objects: list[int]
@@ -152,6 +155,11 @@ class Judgement(TypedDict, total=False):
     accuracy: list[Accuracy]
     enough: str
     assessed_at: int | None
+    criterion: Criterion
+
+
+def _criterion_of(judgement: Judgement) -> Criterion:
+    return Criterion(*judgement.get("criterion", ()))
 
 
 def _write(
@@ -216,6 +224,7 @@ def _judgement(
         "accuracy": accuracy,
         "enough": advice,
         "assessed_at": assessed_at,
+        "criterion": next_criterion(answers, study.dimensions, _criterion_of(before)),
     }
 
 
