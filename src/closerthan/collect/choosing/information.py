@@ -36,7 +36,8 @@ __all__ = ["Chosen", "Questions", "choose", "choose_questions"]
 # Candidates per question. With 20, 90 objects on a line need up to an eighth more answers; 200 bring no further gain.
 PAIRS = 60
 # Candidates for the exchange of an option. Without exchanges, maps have a fifth more errors if 2 of 8 or 3 of 12
-# options are picked (a sixth with twice the random sets instead); 1 of 4 and rankings gain nothing. 30 take twice as long.
+# options are picked (a sixth with twice the random sets instead); 1 of 4 and rankings gain nothing. 30 take twice as
+# long.
 EXCHANGES = 10
 RANDOM_FRACTION = 0.15
 _MORE_SETS = 50  # factor by which the number of candidates grows if no question is left among them
