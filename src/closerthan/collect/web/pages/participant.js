@@ -581,7 +581,8 @@ function showLoading() {
   if (!bar || !loading) return;
   bar.value = loading.done;
   const number = bar.nextElementSibling;
-  if (number) number.textContent = `${loading.done} / ${bar.max}`;
+  // Isolated, because a text from right to left would turn the fraction around
+  if (number) number.textContent = `\u2066${loading.done} / ${bar.max}\u2069`;
 }
 
 /** Show the next question once all files have been loaded; those that fail are loaded again when they are needed. */
