@@ -345,8 +345,8 @@ def _information(questions: Questions, sets: NDArray[np.int64], belief: Belief) 
 def _is_among(keys: NDArray[np.int64], answered: NDArray[np.int64]) -> NDArray[np.bool_]:
     """Return which keys are among those in a sorted array, in a time that hardly depends on its length."""
     places = np.searchsorted(answered, keys)
-    found: NDArray[np.bool_] = (places < len(answered)) & (np.append(answered, 0)[places] == keys)
-    return found
+    is_among: NDArray[np.bool_] = (places < len(answered)) & (np.append(answered, 0)[places] == keys)
+    return is_among
 
 
 def _anchor_order(

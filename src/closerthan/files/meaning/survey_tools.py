@@ -99,11 +99,11 @@ def gorilla_table(table: Table) -> Table:
     cells = _cells(table, [*options, *responses, *types])
     # Besides the response, a click can be recorded as the action that ends the screen.
     is_action = [any(cells[place][row].strip().lower() == "action" for place in types) for row in range(table.n_rows)]
-    shown = [{cells[place][row].strip() for place in options} - MISSING for row in range(table.n_rows)]
+    options_of_row = [{cells[place][row].strip() for place in options} - MISSING for row in range(table.n_rows)]
     response = [cell.strip() for cell in cells[responses[0]]]
     is_answer = [
-        bool(objects) and not action and (said in objects or said.lower() in _SIDES)
-        for objects, said, action in zip(shown, response, is_action, strict=True)
+        bool(objects) and not action and (answer in objects or answer.lower() in _SIDES)
+        for objects, answer, action in zip(options_of_row, response, is_action, strict=True)
     ]
     if not any(is_answer):
         raise ValueError(
