@@ -18,7 +18,6 @@ from benchmarks.measured import measured_on, write_measured
 from benchmarks.questions import WORLDS, curve_of
 from benchmarks.samplers import SAMPLERS
 from benchmarks.tables import table
-from closerthan.collect.choosing.belief import fit_maps
 from closerthan.wording import percentage_points
 
 COMMAND = "python -m benchmarks.chosen_answers"
@@ -30,12 +29,11 @@ def accuracies(name: str, seed: int) -> tuple[float, float]:
     """Return the accuracies of the default fit and of the live map, after answers to chosen questions."""
     people = WORLDS[name].people(seed)
     world = dataclasses.replace(WORLDS[name], people=lambda _: people, per_object=WORLDS[name].per_object[-2:-1])
-    curve_of(world, SAMPLERS["chosen"], seed)
+    live = curve_of(world, SAMPLERS["chosen"], seed, chooses_criterion=True)[-1]
     answers = people.answers
     assert answers is not None
     default = ct.embed(answers, world.n_dims, seed=seed)
-    live = fit_maps(answers, world.n_dims, np.random.default_rng(seed))[0]
-    return 1 - ct.triplet_error(people.test, default.embedding), 1 - ct.triplet_error(people.test, live.embedding)
+    return 1 - ct.triplet_error(people.test, default.embedding), live
 
 
 def row_of(name: str, results: np.ndarray) -> list[str]:

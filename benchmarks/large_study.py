@@ -2,11 +2,13 @@
 
     python -m benchmarks.large_study [--quick]     writes docs/measured/large-study.md, unless quick
 
-A database is filled with the answers of 10,000 people. Then two servers, one of this study and one of an empty study
-about the same objects, take turns: people answer 157 questions per second for a while, and a researcher's page is open.
+A database is filled with the answers of 10,000 people, and its first map is fitted. Then two servers, one of this study
+and one of an empty study about the same objects, take turns: people answer 157 questions per second for a while, and a
+researcher's page is open.
+
 Reported are the latencies of the replies, the CPU time of the server per answer, and how many of the questions that
-were to be chosen were. Each turn begins with a warm-up, in which the first map is fitted. Both servers listen on
-127.0.0.1 only.
+were to be chosen were. The large study begins with the queue that is in its file, as after any restart; in the empty
+one, people answer until it has a map. Both servers listen on 127.0.0.1 only.
 """
 
 import argparse
@@ -28,6 +30,7 @@ from benchmarks.collect import Participant, Replies, Server, new_study
 from benchmarks.measured import measured_on, write_measured
 from benchmarks.tables import table
 from closerthan.collect.choosing.question_drawer import QuestionDrawer
+from closerthan.collect.choosing.refit import refit
 from closerthan.collect.store.access import Access
 from closerthan.collect.store.database import FILE, Store
 from closerthan.collect.study.description import read_study
@@ -144,10 +147,8 @@ def measure(study: Path, seconds: float, measured: Measured) -> None:
     server = Server(study)
     server.start()
     try:
-        with Store(study / FILE) as store, store.writing():
-            store.change("DELETE FROM queue")
         end = time.perf_counter() + WARM_UP
-        while time.perf_counter() < end and not has_queue(study):  # the first refit of this server fills the queue
+        while time.perf_counter() < end and not has_queue(study):  # an empty study has no map yet
             asyncio.run(turn(server, study, 5.0, Replies()))
         with Store(study / FILE) as store:
             before = store.value("SELECT max(number) FROM participants")
@@ -186,6 +187,8 @@ def main() -> int:
             n_answers = n_people * NUMBER
         else:
             n_answers = fill(studies["full"], n_people)
+            with Store(studies["full"] / FILE) as store:
+                refit(read_study(studies["full"]), store)
             if options.keep:
                 shutil.copy(studies["full"] / FILE, options.keep)
         print(f"{n_answers:,} answers, {(studies['full'] / FILE).stat().st_size / 1e6:.0f} MB", flush=True)

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 import closerthan as ct
 from benchmarks.measured import measured_on, write_measured
 from benchmarks.tables import table
-from closerthan.collect.choosing.belief import FEWEST, fit_belief, fit_maps
+from closerthan.collect.choosing.belief import FEWEST, Criterion, fit_belief, fit_maps, next_criterion
 from closerthan.collect.choosing.information import RANDOM_FRACTION, Questions, choose
 from closerthan.collect.choosing.judging import EARLY, live_curve
 from closerthan.comparisons import reversed_rows
@@ -148,11 +148,13 @@ def looks(world: World, per_object: int) -> Iterator[Look]:
     """Yield the looks at a study, from five answers per object on."""
     answers: ct.Comparisons | None = None
     maps: list[ct.Result] = []
+    criterion = Criterion()
     total = world.n_objects
     while total <= per_object * world.n_objects:
         answers = world.ask(answers, total - (0 if answers is None else answers.n_answers), maps)
         if total >= FEWEST * 2 * world.n_objects:
-            maps = fit_maps(answers, 2, np.random.default_rng(0))
+            maps = fit_maps(answers, 2, np.random.default_rng(0), criterion.loss, criterion.penalty)
+            criterion = next_criterion(answers, 2, criterion)
         if total >= EARLY * world.n_objects:
             curve = live_curve(answers, maps[0])
             yield Look(total, curve.verdict, curve.gain, *world.errors(maps[0].embedding))

@@ -29,7 +29,7 @@ from benchmarks.results import FOLDER, Results
 from benchmarks.samplers import SAMPLERS, Sampler, SamplerState
 from benchmarks.tables import table
 from benchmarks.workloads import data_folder
-from closerthan.collect.choosing.belief import FEWEST, fit_maps
+from closerthan.collect.choosing.belief import FEWEST, Criterion, fit_maps, next_criterion
 from closerthan.operating_system import n_cores
 from closerthan.plotting.palette import COLOURS
 from closerthan.wording import percentage_points
@@ -72,9 +72,12 @@ def curve(world: str, sampler: str, seed: int) -> list[float]:
     return curve_of(WORLDS[world], SAMPLERS[sampler], seed)
 
 
-def curve_of(world: World, sampler: Sampler, seed: int) -> list[float]:
-    """Ask rounds of one question per object, or of a fifth of the answers if that is more; return the accuracies."""
-    people, rng = world.people(seed), np.random.default_rng([seed, 5])
+def curve_of(world: World, sampler: Sampler, seed: int, *, chooses_criterion: bool = False) -> list[float]:
+    """Ask rounds of one question per object, or of a fifth of the answers if that is more; return the accuracies.
+
+    With ``chooses_criterion``, the loss and the penalty are chosen each time the answers have doubled, as in a study.
+    """
+    criterion, people, rng = Criterion(), world.people(seed), np.random.default_rng([seed, 5])
     state = SamplerState(world.n_objects, world.n_dims)
     begin = FEWEST * world.n_dims
     accuracies: list[float] = []
@@ -82,11 +85,14 @@ def curve_of(world: World, sampler: Sampler, seed: int) -> list[float]:
         while people.n_answers < per_object * world.n_objects:
             answered = people.n_answers / world.n_objects
             if answered >= begin and sampler.random_fraction < 1:
-                maps = fit_maps(people.answers, world.n_dims, rng)
+                if chooses_criterion:
+                    criterion = next_criterion(people.answers, world.n_dims, criterion)
+                maps = fit_maps(people.answers, world.n_dims, rng, criterion.loss, criterion.penalty)
                 state = dataclasses.replace(state, answers=people.answers, maps=maps)
             size = max(1, int(ROUND * answered)) * world.n_objects
             people.ask(sampler, state, min(size, per_object * world.n_objects - people.n_answers), rng)
-        best = fit_maps(people.answers, world.n_dims, np.random.default_rng(seed))[0]
+        first = np.random.default_rng(seed)
+        best = fit_maps(people.answers, world.n_dims, first, criterion.loss, criterion.penalty)[0]
         accuracies.append(1 - ct.triplet_error(people.test, best.embedding))
     return accuracies
 

@@ -11,6 +11,7 @@ from tool_exports import EXPECTED, JSPSYCH, SIDES, said, screens
 from closerthan.files import read_answers
 
 TRIALS = [("ant", "bee", "cat", "bee"), ("bee", "cat", "ant", "ant"), ("cat", "bee", "ant", "bee")]
+SIDED = ("anchor", "left", "right")
 BEFORE = ["StartDate", "EndDate", "Status", "Progress", "ResponseId", "DistributionChannel"]
 
 
@@ -47,7 +48,7 @@ def gorilla(trials, prefix="", **about):
     """An export with a row for each event: a fixation cross and a response in each trial, and a button at the end."""
     header = ["Event Index", "UTC Date", "Participant Public ID", "Participant Private ID", "Trial Number",
               "Screen Name", "Zone Type", "Reaction Time", "Response", "Attempt", "Correct",
-              *(f"{prefix}{name}" for name in ("anchor", "left", "right"))]  # fmt: skip
+              *(f"{prefix}{name}" for name in SIDED)]  # fmt: skip
     rows = []
     for number, (anchor, left, right, answer) in enumerate(trials, 1):
         common = ["01/01/2030", "BLIND", about.get("person", "8134"), number, "screen"]
@@ -108,6 +109,17 @@ def test_responses_of_gorilla_are_read_with_people_and_times(written, prefix):
     assert any("other events" in note for note in answers.summary.notes)
 
 
+def test_actions_of_gorilla_are_not_counted_as_further_answers(written):
+    header = ["Event Index", "UTC Timestamp", "Participant Private ID", "Trial Number", "Screen", "Object Name",
+              "Response Type", "Response", "Reaction Time", *(f"Spreadsheet: {name}" for name in SIDED)]  # fmt: skip
+    rows = [
+        [row, row, 8134, number, "Screen 1", "Image", kind, answer, 700 + number, anchor, left, right]
+        for number, (anchor, left, right, answer) in enumerate(TRIALS, 1)
+        for row, kind in enumerate(("response", "action"))
+    ]
+    assert said(read_answers(written(as_text([header, *rows])))) == EXPECTED
+
+
 def test_sides_as_responses_of_gorilla_are_understood(written):
     sides = [(*trial[:3], "left" if trial[3] == trial[1] else "right") for trial in TRIALS]
     assert said(read_answers(written(gorilla(sides)))) == EXPECTED
@@ -140,13 +152,14 @@ def test_an_archive_of_jatos_joins_the_components_of_each_person(tmp_path):
     results = {
         "study_result_7/comp-result_9/data.txt": json.dumps(screens(JSPSYCH[:2])),
         "study_result_7/comp-result_10/data.txt": json.dumps(screens(JSPSYCH[2:])) + "\n",
-        "study_result_8/comp-result_11/data.txt": json.dumps(screens(JSPSYCH[:1])),
+        "study_result_8/comp-result_11/data.txt": json.dumps(screens(JSPSYCH[:1]), indent=2),
         "study_result_9/comp-result_12/data.txt": "",  # left before answering
         "study_result_8/comp-result_11/files/notes.txt": "not data",
     }
-    answers = read_answers(jrzip(tmp_path / "results.jrzip", results))
-    assert said(answers) == [*EXPECTED, EXPECTED[0]]
-    assert answers.participants.tolist() == ["study_result_7"] * 3 + ["study_result_8"]
+    for name in ("results.jrzip", "results.zip"):
+        answers = read_answers(jrzip(tmp_path / name, results))
+        assert said(answers) == [*EXPECTED, EXPECTED[0]]
+        assert answers.participants.tolist() == ["study_result_7"] * 3 + ["study_result_8"]
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ from studies import ANSWERS
 
 import closerthan as ct
 from closerthan.collect.choosing import belief
+from closerthan.losses import loss_named
 from closerthan.metrics import procrustes
 
 
@@ -23,6 +24,20 @@ def test_the_same_seed_gives_the_same_map_and_belief():
     assert np.array_equal(results[0][0].embedding, results[1][0].embedding)
     maps = [belief.fit_belief(ANSWERS, one, np.random.default_rng(2)).maps for one in results]
     assert np.array_equal(*maps)
+
+
+def test_the_loss_and_the_penalty_are_those_of_the_default_fit_and_chosen_again_when_answers_have_doubled():
+    before = belief.Criterion()
+    few = ANSWERS.take(slice(belief.FEWEST * 2 * ANSWERS.n_objects - 1))
+    assert belief.next_criterion(few, 2, before) == before  # questions are still random
+    chosen = belief.next_criterion(ANSWERS, 2, before)
+    default = ct.embed(ANSWERS, 2, seed=0)
+    assert (loss_named(chosen.loss), chosen.penalty, chosen.n_answers) == (default.loss, default.penalty, len(ANSWERS))
+    best = belief.fit_maps(ANSWERS, 2, np.random.default_rng(0), chosen.loss, chosen.penalty)[0]
+    assert (best.loss, best.penalty) == (default.loss, default.penalty)
+    recently = chosen._replace(loss="ste", n_answers=len(ANSWERS) // 2 + 1)
+    assert belief.next_criterion(ANSWERS, 2, recently) == recently
+    assert belief.next_criterion(ANSWERS, 2, recently._replace(n_answers=len(ANSWERS) // 2)) == chosen
 
 
 @pytest.mark.parametrize("seed", [0, 1, 2])

@@ -113,3 +113,15 @@ def test_pages_of_the_table_hold_the_same_people_as_the_whole_table(tmp_path):
     assert [person.excluded for person in people(store, study, access, Page(only="excluded"))] == ["asleep"]
     assert [n_people(store, Page(only=only)) for only in ("", "check", "excluded")] == [7, 0, 1]
     store.close()
+
+
+def test_people_who_failed_the_checks_are_to_be_looked_at_whatever_their_verdict(tmp_path):
+    study, store = answered_study(tmp_path, n_people=2)
+    access = Access(tmp_path)
+    store.change("UPDATE participants SET state = 'failed' WHERE number = 1")
+    for number in (1, 2):
+        store.insert("assessments", participant=number, lapse=None, verdict="few", reasons="2 of 3 checks failed")
+    assert {person.number: person.needs_attention for person in people(store, study, access)} == {1: True, 2: False}
+    assert [person.number for person in people(store, study, access, Page(only="check"))] == [1]
+    assert n_people(store, Page(only="check")) == 1
+    store.close()

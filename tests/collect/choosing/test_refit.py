@@ -1,9 +1,12 @@
 import json
 
+import numpy as np
 import pytest
 from studies import answer_all, answered_study, closer_by_number, interview_of, joined, study_folder, study_of
 
+from closerthan.collect.choosing.belief import fit_maps
 from closerthan.collect.choosing.refit import queue_length, refit
+from closerthan.collect.store.answers import comparisons_of
 from closerthan.collect.store.database import FILE, Store
 from closerthan.collect.study.description import Shares
 from closerthan.collect.study.recruiters import RECRUITERS
@@ -27,6 +30,12 @@ def test_a_refit_writes_a_map_a_queue_and_a_judgement(tmp_path):
     assert judgement["accuracy"][-1][2] > 0.7  # predicted by the first map, which was fitted without them
     assert store.value("SELECT count(*) FROM assessments") == 5
     assert store.value("SELECT max(lapse) FROM assessments") < 0.3
+    loss, penalty, n_answers = judgement["criterion"]  # of the next map
+    assert n_answers == 180
+    assert refit(study, store) == 3
+    best = fit_maps(comparisons_of(store, study.screen), 2, np.random.default_rng(0), loss, penalty)[0]
+    places = json.loads(store.value("SELECT places FROM maps WHERE version = 3"))
+    assert places == best.embedding.round(6).tolist()
     assert judgement["enough"].startswith("With all 180 answers, new answers are predicted with an error of")
     store.close()
     other.close()
@@ -56,14 +65,17 @@ def folder(tmp_path):
     return study_folder(tmp_path)
 
 
-@pytest.mark.parametrize(("per_minute", "expected"), [(0, 1000), (60, 1000), (6000, 9000), (100_000, 25_000)])
-def test_the_queue_lasts_until_the_next_refit_at_the_present_rate(tmp_path, per_minute, expected):
+@pytest.mark.parametrize(
+    ("n_answers", "per_minute", "expected"),
+    [(0, 0, 1000), (0, 60, 1000), (0, 6000, 9000), (0, 100_000, 25_000), (300_000, 0, 6000), (10_000_000, 0, 25_000)],
+)
+def test_the_queue_lasts_until_the_next_refit(tmp_path, n_answers, per_minute, expected):
     now = 6_000_000.0
     with Store(tmp_path / FILE) as store:
         for version, before in enumerate((75, 30, 20), 1):  # the longest refit took 45 seconds
             store.insert("maps", version=version, made_at=now - before, answers=1, places="[]")
         store.insert("minutes", minute=now // 60 - 1, answers=2 * per_minute, practice=0)
-        assert queue_length(store, 500, now - 10, now) == expected
+        assert queue_length(store, 500, n_answers, now - 10, now) == expected
 
 
 def test_a_refit_replaces_the_queue(tmp_path):

@@ -76,7 +76,8 @@ def test_caddy_accepts_its_file(written):
 
 
 def test_the_dockerfile_runs_the_server_as_an_ordinary_user(written):
-    lines = [line for line in (written / "Dockerfile").read_text().splitlines() if line and not line.startswith("#")]
+    text = (written / "Dockerfile").read_text().replace("\\\n", "")
+    lines = [line for line in text.splitlines() if line and not line.startswith("#")]
     instructions = [line.split(maxsplit=1) for line in lines]
     known = {"FROM", "RUN", "USER", "WORKDIR", "VOLUME", "EXPOSE", "STOPSIGNAL", "CMD"}
     assert {name for name, _ in instructions} <= known
@@ -87,6 +88,13 @@ def test_the_dockerfile_runs_the_server_as_an_ordinary_user(written):
     command = json.loads(values["CMD"])  # without a shell, so that the server receives the signal to stop
     assert command[:4] == ["closerthan", "collect", "serve", "/study"]
     assert command[-1] == ADDRESS
+
+
+@pytest.mark.skipif(shutil.which("hadolint") is None, reason="hadolint is not installed")
+def test_hadolint_finds_nothing_in_the_dockerfile(written):
+    checked = subprocess.run(["hadolint", written / "Dockerfile"], capture_output=True, text=True, check=False)
+    assert checked.stdout == ""
+    assert checked.returncode == 0
 
 
 def test_compose_keeps_the_port_on_this_computer(written):

@@ -136,7 +136,10 @@ def test_participants_can_delete_their_answers_at_the_end_after_a_confirmation(b
         assert problems(browser) == []
         press(browser, "Delete my answers")
         assert "This cannot be undone." in browser.ask("document.body.innerText")
+        press(browser, "Keep my answers")
         assert stored(tmp_path) == 7
+        assert browser.ask("document.querySelectorAll('.code').length") == 2
+        press(browser, "Delete my answers")
         press(browser, "Delete my answers")
         browser.wait_for("document.body.dataset.stage === 'withdrawn'")
     assert stored(tmp_path) == 0

@@ -121,6 +121,7 @@ def test_practice_gives_feedback_and_marks_the_expected_option(browser, tmp_path
         browser.wait_for("document.querySelector('.feedback')")
         assert browser.ask("document.querySelector('.feedback').textContent").startswith("Not quite")
         assert browser.ask(f"document.querySelectorAll('.option')[{1 - wrong}].classList.contains('expected')")
+        assert browser.ask("document.querySelectorAll('.expected, .chosen').length") == 1  # nothing else is marked
         assert problems(browser) == []
         browser.press("Enter")  # the button to continue has the focus
         browser.wait_for("current && current.since && current.question.place === 2")

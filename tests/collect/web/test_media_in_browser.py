@@ -143,7 +143,7 @@ def test_a_missing_file_is_reported_and_does_not_count(browser, tmp_path, form):
         text = browser.ask("document.getElementById('faults').innerText")
         assert text.startswith("1 question could not be shown")
         assert "object " in text
-        assert browser.ask("document.getElementById('tiles').innerText").count("0\nanswers") == 1
+        assert browser.ask("document.getElementById('tiles').innerText").count("0\nanswers\n") == 1
         assert problems(browser) == []
 
 

@@ -1,8 +1,11 @@
 """The researcher's decisions, made on the researcher's page in a real browser."""
 
+import dataclasses
+
 import pytest
 from accessibility import problems
 from chromium import find_chromium
+from studies import study_of
 from study_pages import small, stored
 
 pytest.importorskip("uvicorn", reason="a server needs uvicorn")
@@ -51,6 +54,17 @@ def test_a_person_is_excluded_with_a_reason_and_included_again(browser, tmp_path
         browser.wait_for("!document.querySelector('#people').innerText.includes('fell asleep')")
         assert stored(tmp_path, "SELECT count(*) FROM exclusions") == 0
         assert not browser.complaints()
+
+
+def test_the_page_of_an_empty_study_shows_no_controls_without_use(browser, tmp_path):
+    objects = study_of(tmp_path).objects  # texts
+    with serving(dataclasses.replace(small(tmp_path), objects=objects)) as server:
+        browser.open(f"{server.address}researcher/#{Access(tmp_path).token}")
+        browser.wait_for("document.getElementById('more').innerText.includes('No participant')")
+        hidden = "['newer', 'older', 'thumbnails-label'].map((id) => document.getElementById(id).hidden)"
+        assert browser.ask(hidden) == [True] * 3
+        assert "no answers" in browser.ask("document.getElementById('hours').textContent")
+        assert problems(browser) == []
 
 
 def test_many_people_are_shown_in_pages(browser, tmp_path):

@@ -283,8 +283,9 @@ def status(study: StudyFolder) -> None:
     if closed_by != "open":
         print_wrapped(f"{'state':<13}{closed_by}")
     print_wrapped(
-        f"{'people':<13}{counts.started:,} started, {counts.finished:,} finished, {counts.running:,} active, "
-        f"{counts.dropped:,} dropped out, {counts.declined:,} declined"
+        f"{'people':<13}{counts.started:,} started, {counts.finished:,} finished"
+        + (f" ({counts.failed:,} of them failed checks)" if counts.failed else "")
+        + f", {counts.running:,} active, {counts.dropped:,} dropped out, {counts.declined:,} declined"
         + (f"; {counts.excluded:,} excluded" if counts.excluded else "")
         + (f"; {counts.withdrawn:,} withdrew" if counts.withdrawn else "")
         + (f"; {counted(counts.pilots, 'pilot')} not counted" if counts.pilots else "")

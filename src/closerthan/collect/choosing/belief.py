@@ -13,15 +13,16 @@ import dataclasses
 import functools
 import itertools
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from closerthan.arrays import Array
 from closerthan.comparisons import Comparisons
+from closerthan.fit.embedding import embed
 from closerthan.fit.plan import FitPlan
-from closerthan.losses import Loss
+from closerthan.losses import Loss, name_with_parameter
 from closerthan.objective.information import expected_information
 from closerthan.result import Result
 from closerthan.settings import FitOptions
@@ -30,7 +31,7 @@ from closerthan.uncertainty.refitter import Fitter, Refitter, plan_refits
 from closerthan.uncertainty.resampling import resampled
 from closerthan.wording import counted
 
-__all__ = ["FEWEST", "LOSS", "Belief", "fit_belief", "fit_maps"]
+__all__ = ["FEWEST", "LOSS", "Belief", "Criterion", "fit_belief", "fit_maps", "next_criterion"]
 
 LOSS = "tste"
 FEWEST = 2  # answers per object and dimension; with fewer, questions are random
@@ -39,6 +40,7 @@ N_MAPS = 8  # random starts of the map, and replicates
 # answers per coordinate are run to their end.
 SOLVER = Polyak(finish=1000.0)
 PENALTY = 3e-4
+CHOOSE_AGAIN = 2.0  # factor by which the answers must have grown before the loss and the penalty are chosen again
 REPLICATE = FitOptions(solver="lbfgs", epochs=20, tolerance=None)  # from a map, to which the replicate is close
 
 
@@ -66,9 +68,36 @@ class Belief:
         return expected_information(kind, questions, self.maps, self.loss, n_picks)
 
 
-def fit_maps(answers: Comparisons, n_dims: int, rng: np.random.Generator, loss: str | Loss = LOSS) -> list[Result]:
+class Criterion(NamedTuple):
+    """The loss and the penalty of maps, and the number of answers from which they were chosen."""
+
+    loss: str = LOSS
+    penalty: float = PENALTY
+    n_answers: int = 0
+
+
+def next_criterion(answers: Comparisons, n_dims: int, before: Criterion) -> Criterion:
+    """Choose the loss and the penalty as the default fit does, once there are twice as many answers as last time.
+
+    With so few answers that questions are random, nothing is chosen yet.
+    """
+    n_answers = answers.n_answers
+    if n_answers < max(CHOOSE_AGAIN * before.n_answers, FEWEST * answers.n_objects * n_dims):
+        return before
+    result = embed(answers, n_dims, seed=0)
+    loss = name_with_parameter(result.loss)
+    return before if loss is None else Criterion(loss, result.penalty, n_answers)
+
+
+def fit_maps(
+    answers: Comparisons,
+    n_dims: int,
+    rng: np.random.Generator,
+    loss: str | Loss = LOSS,
+    penalty: float = PENALTY,
+) -> list[Result]:
     """Fit the answers from several random starts; return all maps, the one with the lowest objective first."""
-    plan = FitPlan.of(None, n_dims, {"loss": loss, "penalty": PENALTY, "solver": SOLVER})
+    plan = FitPlan.of(None, n_dims, {"loss": loss, "penalty": penalty, "solver": SOLVER})
 
     def fit_one(rng: np.random.Generator, fit_map: Fitter) -> Result:
         return fit_map(answers, rng)

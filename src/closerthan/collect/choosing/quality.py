@@ -58,7 +58,7 @@ class Page(NamedTuple):
         is_excluded = "number IN (SELECT participant FROM exclusions)"
         conditions = {
             "": "1",
-            "check": f"verdict IN ({_TO_CHECK}) AND reasons <> '' AND NOT {is_excluded}",
+            "check": f"(verdict IN ({_TO_CHECK}) OR state = 'failed') AND reasons <> '' AND NOT {is_excluded}",
             "excluded": is_excluded,
         }
         return f"state <> 'declined' AND NOT pilot AND {conditions[self.only]}"
@@ -113,7 +113,7 @@ class Participant:
         return (
             self.excluded is None
             and bool(self.reasons)
-            and (self.verdict in DOUBTFUL or self.verdict in ("fine", NOT_ASSESSED))
+            and (self.verdict in (*DOUBTFUL, "fine", NOT_ASSESSED) or self.state == "failed")
         )
 
     def to_data(self) -> dict[str, Any]:

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from closerthan.arrays import Array, frozen
-from closerthan.collect.choosing.belief import Belief, fit_belief, fit_maps
+from closerthan.collect.choosing.belief import Belief, Criterion, fit_belief, fit_maps, next_criterion
 from closerthan.collect.choosing.information import Chosen, Questions, choose
 from closerthan.collect.choosing.judging import (
     Accuracy,
@@ -31,7 +31,7 @@ from closerthan.collect.choosing.judging import (
     plane,
 )
 from closerthan.collect.choosing.quality import Assessment, passed_checks
-from closerthan.collect.choosing.refit_process import FAILED
+from closerthan.collect.choosing.refit_process import FAILED, answers_between_refits
 from closerthan.collect.store.answers import columns_of, comparisons_of, objects_of
 from closerthan.collect.store.database import FILE, Store
 from closerthan.collect.store.participants import COUNTED
@@ -84,14 +84,16 @@ def _refit(study: Study, store: Store, condition: str) -> int | None:
     belief = embedding = best = None
     rng = np.random.default_rng(seed)
     if answers is not None and len(answers) >= answers.n_objects:
-        maps = fit_maps(answers, study.dimensions, np.random.default_rng(0))
+        loss, penalty, _ = _criterion_of(before)
+        maps = fit_maps(answers, study.dimensions, np.random.default_rng(0), loss, penalty)
         best, belief = maps[0], fit_belief(answers, maps, rng)
         embedding = np.full((n_objects, study.dimensions), np.nan)
         embedding[part] = best.embedding
     questions = Questions(study.kind, len(part), n_options=study.shown, n_picks=study.picks)
     waiting = np.array([objects_of(row) for row in pending], np.int64).reshape(-1, study.screen.n_objects)
     waiting = np.searchsorted(part, waiting[np.isin(waiting, part).all(axis=1)])
-    chosen = choose(questions, answers, queue_length(store, len(part), began, time.time()), rng, waiting, belief)
+    length = queue_length(store, len(part), 0 if answers is None else answers.n_answers, began, time.time())
+    chosen = choose(questions, answers, length, rng, waiting, belief)
     chosen = chosen._replace(rows=part[chosen.rows])
     version = _write(store, answers, embedding, chosen, available, condition)
     if version is not None and answers is not None and best is not None and belief is not None:
@@ -112,18 +114,20 @@ def _about(answers: Comparisons, part: NDArray[np.int64]) -> Comparisons | None:
     return inside.replace(rows=frozen(rows), n_objects=len(part)) if len(inside) else None
 
 
-def queue_length(store: Store, n_objects: int, began: float, now: float) -> int:
+def queue_length(store: Store, n_objects: int, n_answers: int, began: float, now: float) -> int:
     """Return how many questions to put into the queue: enough until the next refit has filled it again.
 
-    The next refit takes about as long as the latest ones and this one, which began at ``began``. Until then, answers
-    arrive as in the last minutes.
+    A refit is due only after many new answers if there are many already, also if the server is restarted in between.
+    It takes about as long as the latest ones and this one, which began at ``began``. Until then, answers arrive as in
+    the last minutes.
     """
     minutes = 2
     rate = store.value("SELECT coalesce(sum(answers), 0) FROM minutes WHERE minute >= ?", now // 60 - minutes)
     made_at = [now, *(row["made_at"] for row in store.rows("SELECT made_at FROM maps ORDER BY version DESC LIMIT 3"))]
     longest = max(now - began, *(later - earlier for later, earlier in itertools.pairwise(made_at)), 0.0)
     expected = HEADROOM * rate / (60 * minutes) * min(longest, 3600.0)
-    return int(min(max(n_objects, LEAST_QUEUE, expected), max(MOST_QUEUE * n_objects, LEAST_QUEUE)))
+    least = max(LEAST_QUEUE, answers_between_refits(n_objects, n_answers))
+    return int(min(max(least, expected), max(MOST_QUEUE * n_objects, LEAST_QUEUE)))
 
 
 class Judgement(TypedDict, total=False):
@@ -141,6 +145,8 @@ class Judgement(TypedDict, total=False):
         Advice in words on whether to continue the study.
     assessed_at
         The number of answers that the advice and the assessment of the participants are based on.
+    criterion
+        How the next maps are fitted.
     """
 
     objects: list[int]
@@ -149,6 +155,11 @@ class Judgement(TypedDict, total=False):
     accuracy: list[Accuracy]
     enough: str
     assessed_at: int | None
+    criterion: Criterion
+
+
+def _criterion_of(judgement: Judgement) -> Criterion:
+    return Criterion(*judgement.get("criterion", ()))
 
 
 def _write(
@@ -213,6 +224,7 @@ def _judgement(
         "accuracy": accuracy,
         "enough": advice,
         "assessed_at": assessed_at,
+        "criterion": next_criterion(answers, study.dimensions, _criterion_of(before)),
     }
 
 

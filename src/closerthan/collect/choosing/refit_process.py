@@ -7,12 +7,17 @@ import threading
 from collections.abc import Sequence
 from pathlib import Path
 
-__all__ = ["FAILED", "RefitProcess"]
+__all__ = ["FAILED", "RefitProcess", "answers_between_refits"]
 
 FAILED = "failed: "
 """The beginning of the line that the process prints if a refit fails; the reason follows."""
 
 MORE = 0.02  # fraction of the answers that must be new before the next refit, if that is more than one per object
+
+
+def answers_between_refits(every: int, n_answers: int) -> int:
+    """Return the number of new answers after which a refit is due: ``every``, or a fiftieth of all if that is more."""
+    return max(every, int(MORE * n_answers))
 
 
 class RefitProcess:
@@ -98,7 +103,7 @@ class RefitProcess:
                     self.problem = line.removeprefix(FAILED).strip()
                 else:
                     self.problem = ""
-                    self._due = max(self._every, int(MORE * int(line)))  # the process prints the number of answers
+                    self._due = answers_between_refits(self._every, int(line))
             self.request()
         status = process.wait()
         process.stdout.close()

@@ -4,12 +4,13 @@ from collections.abc import Collection, Iterator, Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from closerthan.collect.store.database import Store
 from closerthan.collect.store.participants import COUNTED
 from closerthan.comparisons import Comparisons, Trials
 from closerthan.comparisons.screen import Screen
-from closerthan.files.formats.study import ANSWERED, objects_of, picks_of
+from closerthan.files.formats.study import ANSWERED, numbers_in, objects_of, picks_of
 
 __all__ = [
     "ANSWERED", "INFORMATIVE_KINDS", "chosen_answers", "columns_of", "comparisons_of", "joined", "objects_of",
@@ -45,35 +46,60 @@ def comparisons_of(
     With ``condition``, the answers are those of the participants of that condition.
     """
     n_objects = store.value("SELECT count(*) FROM objects")
-    rows, answers, people, times, sides, random = [], [], [], [], [], []
-    for number, answer in enumerate(chosen_answers(store, kinds, condition)):
-        for row in screen.comparisons(objects_of(answer), picks_of(answer)):
-            rows.append(row)
-            answers.append(number)
-            people.append(answer["participant"])
-            times.append(np.nan if answer["rt_ms"] is None else answer["rt_ms"] / 1000)
-            sides.append(answer["choice"])
-            random.append(answer["kind"] == "random")
-    if not rows:
+    columns = "first, second, third, questions.more, choice, answers.more, participant, rt_ms, kind = 'random'"
+    answered = list(_answered(store, columns, kinds, condition))
+    if not answered:
         return None
+    *objects, more, choice, later_choices, people, times, random = map(list, zip(*answered, strict=True))
+    if any(more):
+        objects += map(list, zip(*map(numbers_in, more), strict=True))
+    rows, numbers = _comparisons(screen, np.column_stack(objects), [*zip(choice, later_choices, strict=True)])
+    seconds = np.array(times, np.float64) / 1000  # None becomes NaN
     return Comparisons.from_triplets(
-        np.array(rows),
+        rows,
         n_objects=n_objects,
-        answers=np.array(answers),
-        people=np.array(people),
-        trials=Trials(times=times, sides=sides if screen.kind == "closer" else None, random=random),
+        answers=numbers,
+        people=np.array(people)[numbers],
+        trials=Trials(
+            times=seconds[numbers],
+            sides=np.array(choice)[numbers] if screen.kind == "closer" else None,
+            random=np.array(random, bool)[numbers],
+        ),
         unmentioned="ignore",
     )
+
+
+def _comparisons(
+    screen: Screen, objects: NDArray[np.int64], picked: Sequence[tuple[int, str]]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the comparisons that follow from answers, and the number of the answer that each belongs to.
+
+    The positions that are compared depend only on the picks, so that answers with the same picks are taken together.
+    """
+    of_picks: dict[tuple[int, str], list[int]] = {}
+    for number, picks in enumerate(picked):
+        of_picks.setdefault(picks, []).append(number)
+    rows, numbers = [], []
+    for (choice, later), those in of_picks.items():
+        places = np.array(list(screen.comparisons(range(objects.shape[1]), (choice, *numbers_in(later)))))
+        rows.append(objects[those][:, places].reshape(-1, 3))
+        numbers.append(np.repeat(those, len(places)))
+    order = np.argsort(np.concatenate(numbers), kind="stable")
+    return np.concatenate(rows)[order], np.concatenate(numbers)[order]
 
 
 def chosen_answers(
     store: Store, kinds: Collection[str] = INFORMATIVE_KINDS, condition: str | None = None
 ) -> Iterator[Any]:
     """Yield the questions that were answered with a choice by people who count, in the order of the answers."""
+    return _answered(store, ANSWERED, kinds, condition)
+
+
+def _answered(store: Store, columns: str, kinds: Collection[str], condition: str | None) -> Iterator[Any]:
     placeholders = ", ".join("?" * len(kinds))
     among = "" if condition is None else "AND participant IN (SELECT number FROM participants WHERE condition = ?)"
-    yield from store.stream(
-        f"""SELECT {ANSWERED} FROM questions JOIN answers ON question = id
+    return store.stream(
+        f"""SELECT {columns} FROM questions JOIN answers ON question = id
         WHERE said = 'choice' AND kind IN ({placeholders}) AND {COUNTED} {among} ORDER BY at, id""",
         *kinds,
         *(() if condition is None else (condition,)),

@@ -1,6 +1,5 @@
 """Experimental conditions: each participant gets one, which can change the question, the objects and the own list."""
 
-import csv
 import re
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -8,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from closerthan.collect.study.own_questions import read_questions
+from closerthan.collect.study.tables import open_table
 from closerthan.comparisons.screen import Screen
 
 __all__ = ["Condition", "read_conditions"]
@@ -81,16 +81,10 @@ def _condition(table: dict[str, Any], folder: Path, screen: Screen, names: Colle
 
 def _objects(path: Path, names: Collection[str]) -> tuple[str, ...]:
     """Read the names of objects from the column "name" of a CSV file."""
-    if not path.is_file():
-        raise ValueError(f"{path} does not exist; list the objects of the condition in it, in a column called name")
-    try:
-        with open(path, encoding="utf-8-sig", newline="") as file:
-            table = csv.DictReader(file, strict=True)
-            if "name" not in (table.fieldnames or ()):
-                raise ValueError(f"{path}, line 1: the column name is missing")
-            listed = tuple(dict.fromkeys((row["name"] or "").strip() for row in table))
-    except (UnicodeDecodeError, csv.Error) as error:
-        raise ValueError(f"{path} is not a CSV file in UTF-8 ({error}); save it as such") from None
+    with open_table(path, "list the objects of the condition in it, in a column called name") as (columns, table):
+        if "name" not in columns:
+            raise ValueError(f"{path}, line 1: the column name is missing; list the objects of the condition in it")
+        listed = tuple(dict.fromkeys((row["name"] or "").strip() for row in table))
     unknown = next((name for name in listed if name not in names), None)
     if unknown is not None:
         raise ValueError(f"{path}: there is no object {unknown!r} in objects.csv; use the names there")

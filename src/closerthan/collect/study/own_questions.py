@@ -1,9 +1,9 @@
 """The researcher's own list of questions, in a CSV file in the folder of the study."""
 
-import csv
 from collections.abc import Collection
 from pathlib import Path
 
+from closerthan.collect.study.tables import open_table
 from closerthan.comparisons.screen import Screen
 
 __all__ = ["read_questions"]
@@ -14,33 +14,25 @@ def read_questions(path: Path, screen: Screen, names: Collection[str]) -> tuple[
 
     ``closerthan questions`` writes such tables.
     """
-    if not path.is_file():
-        raise ValueError(f"{path} does not exist; write the questions to this file, one per row")
-    try:
-        with open(path, encoding="utf-8-sig", newline="") as file:
-            table = csv.DictReader(file, strict=True)
-            columns = [name.strip().lower() for name in table.fieldnames or ()]
-            table.fieldnames = columns
-            missing = [column for column in screen.columns if column not in columns]
-            if missing:
+    with open_table(path, "write the questions to this file, one per row") as (columns, table):
+        missing = [column for column in screen.columns if column not in columns]
+        if missing:
+            raise ValueError(
+                f"{path}, line 1: the column {missing[0]} is missing; expected {', '.join(screen.columns)}"
+            )
+        lines: dict[str, int] = {}
+        questions = []
+        for row in table:
+            objects = tuple((row[column] or "").strip() for column in screen.columns)
+            _check(objects, screen, names, f"{path}, line {table.line_num}")
+            content = screen.content(objects)
+            if content in lines:
                 raise ValueError(
-                    f"{path}, line 1: the column {missing[0]} is missing; expected {', '.join(screen.columns)}"
+                    f"{path}, line {table.line_num}: this question is also in line {lines[content]}; remove one of "
+                    "them, since nobody is asked a question twice"
                 )
-            lines: dict[str, int] = {}
-            questions = []
-            for row in table:
-                objects = tuple((row[column] or "").strip() for column in screen.columns)
-                _check(objects, screen, names, f"{path}, line {table.line_num}")
-                content = screen.content(objects)
-                if content in lines:
-                    raise ValueError(
-                        f"{path}, line {table.line_num}: this question is also in line {lines[content]}; remove one of "
-                        "them, since nobody is asked a question twice"
-                    )
-                lines[content] = table.line_num
-                questions.append(objects)
-    except (UnicodeDecodeError, csv.Error) as error:
-        raise ValueError(f"{path} is not a CSV file in UTF-8 ({error}); save it as such") from None
+            lines[content] = table.line_num
+            questions.append(objects)
     if not questions:
         raise ValueError(f"{path} has no questions; write one per row, below the names of the columns")
     return tuple(questions)

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from closerthan.arrays import Array
 from closerthan.checks import number
-from closerthan.collect.choosing.belief import FEWEST, fit_belief, fit_maps
+from closerthan.collect.choosing.belief import FEWEST, Criterion, fit_belief, fit_maps, next_criterion
 from closerthan.collect.choosing.information import Questions, choose
 from closerthan.collect.study.description import Study
 from closerthan.comparisons import Comparisons
@@ -90,7 +90,7 @@ def simulate(study: Study, people: SimulatedPeople, most: int, rng: np.random.Ge
     random_fraction = study.count_of("random") / max(n_chosen, 1)
     answers: list[list[tuple[int, int, int]]] = []
     excluded = np.zeros((0, screen.n_objects), np.int64)
-    comparisons, belief, n_people, total = None, None, 0, 1
+    comparisons, belief, n_people, total, criterion = None, None, 0, 1, Criterion()
     while n_people < most:
         total = min(max(total, round(total * GROWTH), n_people + 1), most)
         while len(answers) < total * each:
@@ -103,9 +103,12 @@ def simulate(study: Study, people: SimulatedPeople, most: int, rng: np.random.Ge
             answers += people.answers(screen, points, rows, rng)
             comparisons = _comparisons(answers, n_objects)
             if len(answers) >= FEWEST * n_objects * study.dimensions:
-                belief = fit_belief(comparisons, fit_maps(comparisons, study.dimensions, rng), rng)
+                criterion = next_criterion(comparisons, study.dimensions, criterion)
+                maps = fit_maps(comparisons, study.dimensions, rng, criterion.loss, criterion.penalty)
+                belief = fit_belief(comparisons, maps, rng)
         assert comparisons is not None
-        embedding, n_people = fit_maps(comparisons, study.dimensions, rng)[0].embedding, total
+        best = fit_maps(comparisons, study.dimensions, rng, criterion.loss, criterion.penalty)[0]
+        embedding, n_people = best.embedding, total
         yield Step(n_people, len(answers), 1 - triplet_error(test, embedding))
 
 

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, NotRequired, TypedDict
 
 from closerthan.checks import distinct
+from closerthan.collect.study.tables import open_table
 from closerthan.files.formats.tables import MISSING, is_number
 
 __all__ = ["ENDINGS", "TABLE", "Stimulus", "StimulusMessage", "read_folder", "read_table", "write_table"]
@@ -109,22 +110,14 @@ def read_folder(folder: Path) -> list[Stimulus]:
 
 def read_table(path: Path) -> list[Stimulus]:
     """Read a CSV file with columns name, file or text, and alt; file names are relative to its folder."""
-    if not path.is_file():
-        raise ValueError(f"{path} does not exist; it lists the stimuli, so restore it, or create the study again")
-    try:
-        with open(path, encoding="utf-8-sig", newline="") as file:
-            table = csv.DictReader(file, strict=True)
-            columns = [name.strip().lower() for name in table.fieldnames or ()]
-            table.fieldnames = columns
-            unknown = [name for name in columns if name not in _COLUMNS]
-            if unknown or not {"file", "text"} & set(columns):
-                raise ValueError(
-                    f"{path}, line 1: the columns are {', '.join(columns)[:200] or 'missing'}; "
-                    "expected name, file or text, and alt, separated by commas"
-                )
-            return _checked([_stimulus(path, table.line_num, row) for row in table], path)
-    except (UnicodeDecodeError, csv.Error) as error:
-        raise ValueError(f"{path} is not a CSV file in UTF-8 ({error}); save it as such") from None
+    with open_table(path, "it lists the stimuli, so restore it, or create the study again") as (columns, table):
+        unknown = [name for name in columns if name not in _COLUMNS]
+        if unknown or not {"file", "text"} & set(columns):
+            raise ValueError(
+                f"{path}, line 1: the columns are {', '.join(columns)[:200] or 'missing'}; "
+                "expected name, file or text, and alt, separated by commas"
+            )
+        return _checked([_stimulus(path, table.line_num, row) for row in table], path)
 
 
 def write_table(path: Path, stimuli: Iterable[Stimulus]) -> None:

@@ -1,4 +1,4 @@
-"""Results of JATOS: text files with JSON, and archives of such files (.jrzip)."""
+"""Results of JATOS: text files with JSON, and archives of such files (.jrzip, .zip)."""
 
 import json
 import zipfile
@@ -11,7 +11,24 @@ from closerthan.files.formats.json_array import JsonArrayTable
 from closerthan.files.formats.nested_json import records_in
 from closerthan.files.formats.opening import DECOMPRESSION_ERRORS, NoAnswerError, decompression_error, open_bytes
 
-__all__ = ["JatosArchive", "is_json_text"]
+__all__ = ["JatosArchive", "is_jatos_archive", "is_json_text"]
+
+
+def is_jatos_archive(path: Path) -> bool:
+    """Return whether a file is an archive with results of JATOS."""
+    if path.suffix.lower() == ".jrzip":
+        return True
+    if path.suffix.lower() != ".zip":
+        return False
+    try:
+        with zipfile.ZipFile(path) as archive:
+            return any(_is_result(PurePosixPath(name)) for name in archive.namelist())
+    except DECOMPRESSION_ERRORS:  # reported by whoever opens it as another archive
+        return False
+
+
+def _is_result(path: PurePosixPath) -> bool:
+    return path.name == "data.txt" and path.parts[0].startswith("study_result")
 
 
 def is_json_text(path: Path) -> bool:
@@ -42,7 +59,7 @@ class JatosArchive(JsonArrayTable):
             with zipfile.ZipFile(self.path) as archive:
                 for member in archive.infolist():
                     path = PurePosixPath(member.filename)
-                    if path.name != "data.txt" or not path.parts[0].startswith("study_result"):
+                    if not _is_result(path):
                         continue
                     if member.file_size > sizes.TEXT:
                         raise ValueError(f"{self.path}: {path} is too large to be the answers of one person")
@@ -62,11 +79,15 @@ class JatosArchive(JsonArrayTable):
     def _records_of(self, path: PurePosixPath, content: bytes) -> list[Any]:
         """Return the records in the result of a component, which may have submitted several lists."""
         records: list[Any] = []
-        for line in content.splitlines():
-            if line.strip():
-                try:
-                    value = json.loads(line)
-                except (ValueError, RecursionError) as error:
-                    raise ValueError(f"{self.path}: {path} is not JSON: {error}") from None
-                records += value if isinstance(value, list) else [value]
+        decoder, rest = json.JSONDecoder(), content.decode(errors="replace").strip("\ufeff \t\r\n")
+        while rest:
+            try:
+                value, end = decoder.raw_decode(rest)
+            except (ValueError, RecursionError) as error:
+                raise ValueError(
+                    f"{self.path}: {path} is not JSON: {error}; let the component submit JSON, or extract the archive "
+                    "and pass the folder with the files"
+                ) from None
+            records += value if isinstance(value, list) else [value]
+            rest = rest[end:].lstrip()
         return records

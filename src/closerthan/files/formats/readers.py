@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from closerthan.files.formats.archives import table_in
 from closerthan.files.formats.arrays import ArrayTable, read_npy
-from closerthan.files.formats.jatos import JatosArchive, is_json_text
+from closerthan.files.formats.jatos import JatosArchive, is_jatos_archive, is_json_text
 from closerthan.files.formats.json_array import JsonArrayTable, is_array
 from closerthan.files.formats.jsonlines import JsonLinesTable
 from closerthan.files.formats.opening import NoAnswerError, check_decompressed_size, is_gzipped
@@ -67,6 +67,8 @@ def open_table(path: Path, is_column: Callable[[str], bool], options: FileOption
         raise ValueError(f"{path} is a spreadsheet; save the sheet as .csv")
     if path.stat().st_size == 0:
         raise NoAnswerError(f"{path} is empty: it has no answer")
+    if variable is None and is_jatos_archive(path):
+        return JatosArchive(path)
     if suffix == ".zip":
         path, variable = table_in(path, variable), None
         suffix = suffix_of(path)
@@ -80,8 +82,6 @@ def open_table(path: Path, is_column: Callable[[str], bool], options: FileOption
         return ParquetTable(path)
     if suffix == ".sqlite":
         return StudyTable(path)
-    if suffix == ".jrzip":
-        return JatosArchive(path)
     check_decompressed_size(path)
     if suffix in (".jsonl", ".ndjson", ".json") or (suffix == ".txt" and is_json_text(path)):
         return JsonArrayTable(path) if is_array(path) else JsonLinesTable(path)

@@ -24,6 +24,7 @@ __all__ = [
     "answer_header",
     "answer_rows",
     "is_study",
+    "numbers_in",
     "objects_of",
     "picks_of",
     "pseudonym",
@@ -69,15 +70,22 @@ def pseudonym(key: bytes, participant: int, person: str | None) -> str:
 
 def objects_of(row: Any) -> tuple[int, ...]:
     """Return the objects of a stored question, in the order of presentation: the anchor first, if there is one."""
-    return (row["first"], row["second"], row["third"], *_numbers(row["more"]))
+    return (row["first"], row["second"], row["third"], *numbers_in(row["more"]))
 
 
 def picks_of(row: Any) -> tuple[int, ...]:
     """Return the positions of the options that were picked, in the order in which they were picked."""
-    return () if row["choice"] is None else (row["choice"], *_numbers(row["later_choices"]))
+    return () if row["choice"] is None else (row["choice"], *numbers_in(row["later_choices"]))
 
 
-def _numbers(text: str) -> tuple[int, ...]:
+def numbers_in(text: str) -> tuple[int, ...]:
+    """Return numbers that are stored as a text, separated by colons.
+
+    Examples
+    --------
+    >>> numbers_in("2:5"), numbers_in("")
+    ((2, 5), ())
+    """
     return tuple(map(int, text.split(":"))) if text else ()
 
 

@@ -95,12 +95,15 @@ def gorilla_table(table: Table) -> Table:
             "the objects of each trial, called anchor, left and right, or item_1, item_2 and item_3; rename the "
             "columns in the file"
         )
-    cells = _cells(table, [*options, *responses])
-    objects_of_rows = [{cells[place][row].strip() for place in options} - MISSING for row in range(table.n_rows)]
-    response_of_rows = [cell.strip() for cell in cells[responses[0]]]
+    types = [place for place, name in enumerate(names) if name and plain(name) == "response_type"]
+    cells = _cells(table, [*options, *responses, *types])
+    # Besides the response, a click can be recorded as the action that ends the screen.
+    is_action = [any(cells[place][row].strip().lower() == "action" for place in types) for row in range(table.n_rows)]
+    options_of_row = [{cells[place][row].strip() for place in options} - MISSING for row in range(table.n_rows)]
+    response = [cell.strip() for cell in cells[responses[0]]]
     is_answer = [
-        bool(objects) and (response in objects or response.lower() in _SIDES)
-        for objects, response in zip(objects_of_rows, response_of_rows, strict=True)
+        bool(objects) and not action and (answer in objects or answer.lower() in _SIDES)
+        for objects, answer, action in zip(options_of_row, response, is_action, strict=True)
     ]
     if not any(is_answer):
         raise ValueError(

@@ -381,7 +381,8 @@ function heed(state) {
 function withdrawal() {
   const { texts } = study;
   const code = make("strong", { className: "code small", textContent: withdrawalCode });
-  return withdrawalCode ? [make("p", {}, `${texts.withdrawal_code}: `, code, ` ${texts.withdrawal_note}`)] : [];
+  if (!withdrawalCode) return [];
+  return [make("p", {}, `${texts.withdrawal_code}: `, code), make("p", { textContent: texts.withdrawal_note })];
 }
 
 /** Ask whether to stop, and return to the question if not.
@@ -527,16 +528,9 @@ function end(state) {
   if (state.stage === "complete" || state.stage === "failed") {
     const remove = button(texts.delete, () => {
       clearInterval(countdown);
+      const keep = button(texts.keep, () => end(state), "main");
       const sure = button(texts.delete, () => withdraw(sure));
-      showText(
-        texts.delete_question,
-        make(
-          "div",
-          { className: "buttons" },
-          sure,
-          button(texts.stay, () => end(state)),
-        ),
-      );
+      showText(texts.delete_question, make("div", { className: "buttons" }, keep, sure));
     });
     parts.push(make("div", { className: "withdrawal" }, ...withdrawal(), remove));
   }
@@ -587,7 +581,8 @@ function showLoading() {
   if (!bar || !loading) return;
   bar.value = loading.done;
   const number = bar.nextElementSibling;
-  if (number) number.textContent = `${loading.done} / ${bar.max}`;
+  // Isolated, because a text from right to left would turn the fraction around
+  if (number) number.textContent = `\u2066${loading.done} / ${bar.max}\u2069`;
 }
 
 /** Show the next question once all files have been loaded; those that fail are loaded again when they are needed. */
@@ -852,6 +847,7 @@ function giveFeedback(expected, isRight) {
   const { texts } = study;
   const options = main.querySelectorAll(".option");
   picking?.bar.remove();
+  main.querySelector(".chosen")?.classList.remove("chosen"); // only the expected option is marked
   options[expected]?.classList.add("expected");
   const goOn = button(
     texts.go_on,

@@ -212,11 +212,11 @@ function show(state) {
   if (at("faults").textContent !== faults) at("faults").textContent = faults;
   at("tiles").replaceChildren(
     ...[
-      [progress.started, "people started"],
-      [progress.finished, progress.failed ? `finished, ${progress.failed} of them failed checks` : "finished"],
-      [progress.running, "active now"],
-      [progress.dropped, "dropped out"],
-      [progress.declined, "declined"],
+      [count(progress.started), "people started"],
+      [count(progress.finished), progress.failed ? `finished, ${progress.failed} of them failed checks` : "finished"],
+      [count(progress.running), "active now"],
+      [count(progress.dropped), "dropped out"],
+      [count(progress.declined), "declined"],
       ...(progress.excluded ? [[progress.excluded, "excluded by you"]] : []),
       ...(progress.withdrawn ? [[progress.withdrawn, "withdrew"]] : []),
       ...(progress.pilots ? [[progress.pilots, "pilots, not counted"]] : []),
@@ -224,7 +224,7 @@ function show(state) {
         count(progress.answers),
         progress.skipped + progress.ties ? `answers, ${progress.skipped} skipped, ${progress.ties} ties` : "answers",
       ],
-      [count(progress.last_hour), "in the last hour"],
+      [count(progress.last_hour), "answers in the last hour"],
       [seconds(progress.median_ms), "median response time"],
     ].map(([number, label]) =>
       make("div", { className: "tile" }, make("b", { textContent: number }), make("span", { textContent: label })),
@@ -430,6 +430,7 @@ function showPeople({ people, from, only, per_page, total }) {
   at("people").dataset.perPage = String(per_page);
   at("newer").disabled = from === 0;
   at("older").disabled = from + per_page >= total;
+  at("newer").hidden = at("older").hidden = total <= per_page;
   /** @type {Record<string, string>} */
   const nobody = {
     "": "No participant has given consent yet.",
@@ -503,7 +504,9 @@ function drawMap() {
   });
   const ellipses = at("ellipses").checked ? drawEllipses(points, spread, scale, pixels) : [];
   const side = Math.max(22, Math.min(64, pixels / Math.sqrt(places.length) / 2.2));
-  const isPicture = names.map((name) => at("thumbnails").checked && things.get(name)?.form === "image");
+  const areImages = names.map((name) => things.get(name)?.form === "image");
+  at("thumbnails-label").hidden = !areImages.some(Boolean);
+  const isPicture = areImages.map((isImage) => isImage && at("thumbnails").checked);
   const hasPictures = isPicture.some(Boolean); // they would cover the ellipses, and ellipses would cover dots
   if (!hasPictures) svg.append(...ellipses);
   const labels = names.map((name) => (name.length > 22 ? `${name.slice(0, 21)}…` : name));
@@ -616,7 +619,7 @@ function drawHours(numbers) {
     );
   });
   svg.append(draw("line", { x1: 0, x2: width, y1: height - bottom, y2: height - bottom, class: "axis" }));
-  write(svg, 0, 10, `maximum ${count(most)}`);
+  write(svg, 0, 10, numbers.some(Boolean) ? `maximum ${count(most)}` : "no answers");
   write(svg, 0, height - 4, `${numbers.length} hours ago`);
   write(svg, width, height - 4, "now", "end");
   svg.setAttribute("aria-label", `Answers per hour; ${numbers.at(-1)} in the current hour`);
