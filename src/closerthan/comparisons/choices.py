@@ -199,6 +199,11 @@ class Choices:
         return weights * (len(weights) / total) if total > 0.0 else np.zeros(len(weights))
 
     @property
+    def mean_weight(self) -> float:
+        """Mean weight of a choice, by which :attr:`choice_weights` were divided."""
+        return 1.0 if self.weights is None or not len(self) else float(self.weights[self.answers].mean())
+
+    @property
     def choice_of_pair(self) -> Numbers:
         """The choice that each pair belongs to."""
         return np.repeat(np.arange(self.n_choices), self.sizes)

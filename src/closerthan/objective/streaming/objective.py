@@ -51,7 +51,7 @@ class StreamedObjective(Objective[M], Generic[M]):
         self.blocks = blocks
         self._reader = reader
         self._sample = sample
-        self.capabilities = inner.capabilities
+        self.capabilities = inner.capabilities - {"whole answers"}  # an answer may be in two blocks
         self.device = inner.device
         self.weighted = blocks.totals is not None
         self.penalized = inner.penalized
