@@ -192,7 +192,7 @@ class Choices:
     @property
     def choice_weights(self) -> NDArray[np.float64] | None:
         """Weight of each choice, with a mean of 1; None if all are equal."""
-        if self.weights is None or not np.ptp(self.weights) > 0.0:
+        if self.weights is None or not len(self) or not np.ptp(self.weights) > 0.0:
             return None
         weights = self.weights[self.answers]
         total = weights.sum()
@@ -233,7 +233,7 @@ def _have_an_odd_object(answer: Numbers, near: Numbers, far: Numbers, n_objects:
 
 def _changes(column: Numbers) -> NDArray[np.bool_]:
     """Return where a column differs from the entry before; the first entry does."""
-    return np.concatenate([[True], column[1:] != column[:-1]])
+    return np.concatenate([[True], column[1:] != column[:-1]])[: len(column)]
 
 
 def _distinct(group: Numbers, keys: Numbers) -> Numbers:
