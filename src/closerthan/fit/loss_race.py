@@ -55,7 +55,7 @@ LOSS_GRID = ("ckl", "tste-1", "tste-2", "tste-4", "tste-8", "ste", "gnmds", "soe
 FEW_ANSWERS = (
     20  # comparisons per coordinate below which only tste and ste race: with few, chance may favour the others
 )
-PENALTY_GRID = (0.0001, 0.001, 0.01, 0.1, 1.0, 2.0)  # the last one is only tried if 1 is the best so far
+PENALTY_GRID = (0.0001, 0.001, 0.01, 0.1, 1.0, 2.0, 4.0)  # above 1, only tried if the weaker neighbour is the best
 FIRST = (("tste-2", 0.1), ("ste", 0.1), ("gnmds", 0.1), ("soe", 0.1))  # the search begins at the best of these
 COMMON = ("tste-2", 0.1)  # the candidate whose map all others start from
 KEPT = 5  # candidates that remain after each round
