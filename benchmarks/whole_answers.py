@@ -174,14 +174,14 @@ N_REPLICATES = 60
 
 def odd_one_out(x: Array, number: int, seed: int, lapse: float = 0.0) -> Comparisons:
     """Return answers by Luce's rule with the similarity of ste; some of them are guesses."""
-    told = {"similarity": "euclidean", "question": "odd-one-out"}
-    answers = ct.answers_from(x, number, temperature=1.0, seed=seed, **told)
-    guesses = ct.answers_from(1e-6 * x, number, temperature=1.0, seed=1000 + seed, **told)
+    model = {"similarity": "euclidean", "question": "odd-one-out"}
+    answers = ct.answers_from(x, number, temperature=1.0, seed=seed, **model)
+    guesses = ct.answers_from(1e-6 * x, number, temperature=1.0, seed=1000 + seed, **model)
     guessed = np.random.default_rng(seed).random(number) < lapse
     assert answers.answers is not None
     assert guesses.answers is not None
-    kept = answers.take(~guessed[answers.answers]), guesses.take(guessed[guesses.answers])
-    rows, numbers = (np.concatenate([getattr(part, name) for part in kept]) for name in ("rows", "answers"))
+    parts = answers.take(~guessed[answers.answers]), guesses.take(guessed[guesses.answers])
+    rows, numbers = (np.concatenate([getattr(part, name) for part in parts]) for name in ("rows", "answers"))
     return Comparisons.from_triplets(rows, answers=numbers, n_objects=len(x))
 
 
