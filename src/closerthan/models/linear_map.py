@@ -173,7 +173,7 @@ def loss_of_positions(answers: Comparisons, similarity: str, loss: Loss) -> Iter
     weights = np.ones(choices.n_answers) if choices.weights is None else choices.weights
     by_choice = (weights / weights.sum())[choices.answers]
     with ChoiceSums(ChoiceRows.of(choices), DotProduct() if similarity == "dot" else loss, by_choice) as sums:
-        yield of_similarity(lambda x: sums.gradient(x)[:2])
+        yield of_similarity(lambda x: sums.counted_comparisons(x)[:2])
 
 
 def on_a_sphere(evaluate: Evaluate) -> Evaluate:

@@ -71,7 +71,8 @@ class WholeAnswers(Objective[Any]):
 
     def __init__(self, comparisons: Objective[Any], choices: Choices, loss: Loss) -> None:
         own: Any = comparisons  # has the capability "whole answers"
-        self._comparisons, self._sums = own, own.choice_sums(choices, loss)
+        self._comparisons = own
+        self._sums: SumsOfChoices = own.choice_sums(choices, loss)
         self._choices = choices
         self.capabilities = own.capabilities & _ALONG_COMPARISONS | self._sums.capabilities
         self.device = f"{self._comparisons.device} (for the likelihood of whole answers)"
@@ -148,7 +149,8 @@ class WholeAnswers(Objective[Any]):
         weights = others.sum() / (self._choices.n_choices * others)
         if self._choices.choice_weights is not None:
             weights = weights * self._choices.choice_weights
-        steps: StepsOfChoices = self._sums.reweighted(weights)
+        sums: Any = self._sums  # has the capabilities of StepsOfChoices
+        steps: StepsOfChoices = sums.reweighted(weights)
         return steps
 
     @functools.cached_property
