@@ -13,6 +13,7 @@ Ellipses: how often 95 % ellipses contain the true position in simulated studies
 
 import argparse
 import dataclasses
+import itertools
 import time
 from pathlib import Path
 from typing import Any
@@ -188,40 +189,31 @@ def odd_one_out(x: Array, number: int, seed: int, lapse: float = 0.0) -> Compari
 def ellipses() -> None:
     """Print the coverage of ellipses, their mean half axis, and the distance of maps from the true points."""
     rows = []
-    for n_objects, per in STUDIES:
-        for likelihood in LIKELIHOODS:
-            inside, sizes, errors, penalties = [], [], [], []
-            for seed in range(SETS):
-                truth = np.random.default_rng(seed).standard_normal((n_objects, 2))
-                answers = odd_one_out(truth, per * truth.size, seed)
-                options = {"loss": "ste", "likelihood": likelihood, "n_starts": 2, "n_threads": 1}
-                replicates = ct.replicate(answers, 2, n_replicates=N_REPLICATES, seed=seed, **options)
-                regions = replicates.ellipses(0.95)
-                aligned = procrustes(truth, replicates.result.embedding, scaling=False).aligned
-                inside.append(regions.contain(aligned))
-                sizes.append(regions.half_axes().mean())
-                errors.append(np.sqrt(np.mean(np.sum((aligned - replicates.result.embedding) ** 2, axis=1))))
-                penalties.append(replicates.result.penalty)
-            rows.append(
-                (
-                    f"{n_objects}",
-                    f"{per}",
-                    likelihood,
-                    percent(np.mean(inside), 0),
-                    f"{np.mean(sizes):.2f}",
-                    f"{np.mean(errors):.3f}",
-                    f"{np.median(penalties):g}",
-                )
-            )
-            print(*rows[-1], sep=" | ", flush=True)
+    for (n_objects, per), penalty, likelihood in itertools.product(STUDIES, (None, 0.1), LIKELIHOODS):
+        inside, sizes, errors, penalties = [], [], [], []
+        for seed in range(SETS):
+            truth = np.random.default_rng(seed).standard_normal((n_objects, 2))
+            answers = odd_one_out(truth, per * truth.size, seed)
+            options = {"loss": "ste", "penalty": penalty, "likelihood": likelihood, "n_starts": 2, "n_threads": 1}
+            replicates = ct.replicate(answers, 2, n_replicates=N_REPLICATES, seed=seed, **options)
+            regions = replicates.ellipses(0.95)
+            aligned = procrustes(truth, replicates.result.embedding, scaling=False).aligned
+            inside.append(regions.contain(aligned))
+            sizes.append(regions.half_axes().mean())
+            errors.append(np.sqrt(np.mean(np.sum((aligned - replicates.result.embedding) ** 2, axis=1))))
+            penalties.append(replicates.result.penalty)
+        share, size, error = percent(np.mean(inside), 0), f"{np.mean(sizes):.2f}", f"{np.mean(errors):.3f}"
+        chosen = f"{np.median(penalties):g}, {'fixed' if penalty else 'chosen (median)'}"
+        rows.append((f"{n_objects}", f"{per}", chosen, likelihood, share, size, error))
+        print(*rows[-1], sep=" | ", flush=True)
     header = (
         "objects",
         "answers per object and dimension",
+        "penalty",
         "likelihood",
         "true positions inside the 95 % ellipse",
         "mean half axis",
         "distance of the map from the true points",
-        "penalty (median)",
     )
     print("\n" + table(header, rows), flush=True)
 
