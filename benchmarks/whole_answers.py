@@ -1,11 +1,19 @@
 """Is it better to fit whole answers or the comparisons that follow from them? On real answers, held out several times.
 
-Run with ``python -m benchmarks.whole_answers FOLDER``, where FOLDER holds the real data; the tables are printed as
-Markdown, for docs/measured/whole-answers.md.
+    python -m benchmarks.whole_answers FOLDER                fifteen CPU minutes
+    python -m benchmarks.whole_answers FOLDER fits | probabilities | ellipses
+
+FOLDER holds the real data; the tables are printed as Markdown, for docs/measured/whole-answers.md.
+
+Fits: accuracy and bits of maps that were fitted in either way.
+Probabilities: calibrated probabilities of whole answers, compared with held-out answers of people, and with simulated
+ones that have a known lapse rate.
+Ellipses: how often 95 % ellipses contain the true position in simulated studies with the question "odd one out".
 """
 
+import argparse
 import dataclasses
-import sys
+import itertools
 import time
 from pathlib import Path
 from typing import Any
@@ -13,10 +21,13 @@ from typing import Any
 import numpy as np
 
 import closerthan as ct
+from benchmarks.tables import table
 from closerthan.accuracy import choice_accuracy, pair_scores
+from closerthan.arrays import Array
 from closerthan.calibration import ChoiceCalibration
 from closerthan.comparisons import Choices, Comparisons
-from closerthan.metrics import log_odds
+from closerthan.metrics import log_odds, procrustes
+from closerthan.wording import percent
 
 THINGS: dict[str, Any] = {"kind": "odd-one-out", "columns": {"participant": 3}, "numbering": "0-based"}
 FILES = {
@@ -44,16 +55,13 @@ def measured(train: Comparisons, test: Comparisons, n_dims: int, likelihood: str
     began = time.process_time()
     result = ct.embed(train, n_dims, likelihood=likelihood, seed=0, n_threads=2, **options)
     seconds = time.process_time() - began
-    choices = Choices.of(test)
-    halves = [choices.take(np.arange(first, len(choices), 2)) for first in (0, 1)]
-    scores = [pair_scores(half, lambda rows: log_odds(rows, result.embedding, result.loss)) for half in halves]
-    calibrations = [ChoiceCalibration.fitted(*pair) for pair in zip(halves, scores, strict=True)]
+    halves, scores, calibrations = cross_calibrated(test, result)
     raw, calibrated = (
         np.concatenate([c.log_probability(*pair) for c, *pair in zip(used, halves, scores, strict=True)])
         for used in ([ChoiceCalibration()] * 2, calibrations[::-1])
     )
     return Scores(
-        choice_accuracy(choices, result.embedding),
+        choice_accuracy(test, result.embedding),
         -float(raw.mean()) / np.log(2),
         -float(calibrated.mean()) / np.log(2),
         float(np.mean([calibration.slope for calibration in calibrations])),
@@ -62,7 +70,17 @@ def measured(train: Comparisons, test: Comparisons, n_dims: int, likelihood: str
     )
 
 
-def table(folder: Path, name: str, loss: str = "tste") -> None:
+def cross_calibrated(
+    test: Comparisons, result: ct.Result
+) -> tuple[list[Choices], list[Array], list[ChoiceCalibration]]:
+    """Return two halves of the answers, the log similarities of their pairs, and the calibration by each half."""
+    choices = Choices.of(test)
+    halves = [choices.take(np.arange(first, len(choices), 2)) for first in (0, 1)]
+    scores = [pair_scores(half, lambda rows: log_odds(rows, result.embedding, result.loss)) for half in halves]
+    return halves, scores, [ChoiceCalibration.fitted(*pair) for pair in zip(halves, scores, strict=True)]
+
+
+def fits_table(folder: Path, name: str, loss: str = "tste") -> None:
     """Print one table: rows are penalties and likelihoods, then the mean difference with its standard error."""
     file, reading, n_dims, penalties, n_splits = FILES[name]
     answers = ct.read_comparisons(folder / file, self_pairs="drop", **reading)
@@ -91,6 +109,129 @@ def table(folder: Path, name: str, loss: str = "tste") -> None:
         )
 
 
+# ---- probabilities ---------------------------------------------------------------------------------------------------
+
+CLASSES = ((0.0, 0.2), (0.2, 0.4), (0.4, 0.6), (0.6, 0.8), (0.8, 1.0))
+LAPSES = (0.0, 0.1, 0.3)  # of simulated people
+
+
+def pair_probabilities(choices: Choices, scores: Array, calibration: ChoiceCalibration) -> Array:
+    """Return the calibrated probability of each pair to be chosen; each answer is a single choice."""
+    assert choices.n_choices == choices.n_answers
+    logs = calibration.slope * scores * np.repeat(choices.signs, choices.sizes)
+    odds = np.exp(logs - np.repeat(np.maximum.reduceat(logs, choices.starts[:-1]), choices.sizes))
+    by_map = odds / np.repeat(np.add.reduceat(odds, choices.starts[:-1]), choices.sizes)
+    chance = 1.0 / np.repeat(choices.sizes, choices.sizes)
+    return np.asarray(calibration.lapse * chance + (1.0 - calibration.lapse) * by_map)
+
+
+def reliability_row(train: Comparisons, test: Comparisons, n_dims: int, **options: Any) -> list[str]:
+    """Return calibrations, and by class of probability the mean prediction and how often pairs were chosen."""
+    result = ct.embed(train, n_dims, seed=0, n_threads=1, **options)
+    halves, scores, calibrations = cross_calibrated(test, result)
+    by_half = zip(halves, scores, calibrations[::-1], strict=True)
+    probability = np.concatenate([pair_probabilities(*half) for half in by_half])
+    was_chosen = np.concatenate([np.isin(np.arange(len(half.pairs)), half.starts[:-1]) for half in halves])
+    cells = [f"{np.mean([getattr(one, name) for one in calibrations]):.2f}" for name in ("slope", "lapse")]
+    for low, high in CLASSES:
+        inside = (probability >= low) & (probability < high)
+        predicted, observed = probability[inside].mean(), was_chosen[inside].mean()
+        cells.append(f"{percent(predicted, 0)}: {percent(observed, 0)} ({inside.sum():,})" if inside.any() else "")
+    return cells
+
+
+def probabilities(folder: Path) -> None:
+    """Print how often pairs were chosen, by their calibrated probability."""
+    people = {
+        "THINGS": (ct.read_comparisons(folder / "things_people.txt", self_pairs="drop", **THINGS), 20, 1.0),
+        "cars": (ct.read_comparisons(folder / "cars_most_central.csv"), 2, 0.1),
+        "faces (two alternatives)": (ct.read_comparisons(folder / "cfd36_people.csv"), 3, 0.1),
+    }
+    rows = []
+    for name, (answers, n_dims, penalty) in people.items():
+        parts = answers.split(HELD_OUT, np.random.default_rng(0), by="answers")
+        single = Choices.of(answers).sizes.max() == 2
+        for likelihood in LIKELIHOODS[:1] if single else LIKELIHOODS:
+            cells = reliability_row(*parts, n_dims, loss="tste", penalty=penalty, likelihood=likelihood)
+            rows.append((name, "either" if single else likelihood, *cells))
+            print(*rows[-1], sep=" | ", flush=True)
+    for lapse in LAPSES:
+        answers = odd_one_out(np.random.default_rng(0).standard_normal((40, 2)), 8_000, seed=0, lapse=lapse)
+        parts = answers.split(0.5, np.random.default_rng(0), by="answers")
+        for likelihood in LIKELIHOODS:
+            cells = reliability_row(*parts, 2, loss="ste", penalty=0.1, likelihood=likelihood)
+            rows.append((f"simulated, lapse rate {lapse:g}", likelihood, *cells))
+            print(*rows[-1], sep=" | ", flush=True)
+    classes = [f"{percent(low, 0)} to {percent(high, 0)}" for low, high in CLASSES]
+    print("\n" + table(("answers", "likelihood", "slope", "lapse rate", *classes), rows), flush=True)
+
+
+# ---- ellipses --------------------------------------------------------------------------------------------------------
+
+STUDIES = ((20, 10), (20, 40), (40, 10), (40, 40))  # objects, and answers per coordinate
+SETS = 6
+N_REPLICATES = 60
+
+
+def odd_one_out(x: Array, number: int, seed: int, lapse: float = 0.0) -> Comparisons:
+    """Return answers by Luce's rule with the similarity of ste; some of them are guesses."""
+    model = {"similarity": "euclidean", "question": "odd-one-out"}
+    answers = ct.answers_from(x, number, temperature=1.0, seed=seed, **model)
+    guesses = ct.answers_from(1e-6 * x, number, temperature=1.0, seed=1000 + seed, **model)
+    guessed = np.random.default_rng(seed).random(number) < lapse
+    assert answers.answers is not None
+    assert guesses.answers is not None
+    parts = answers.take(~guessed[answers.answers]), guesses.take(guessed[guesses.answers])
+    rows, numbers = (np.concatenate([getattr(part, name) for part in parts]) for name in ("rows", "answers"))
+    return Comparisons.from_triplets(rows, answers=numbers, n_objects=len(x))
+
+
+def ellipses() -> None:
+    """Print the coverage of ellipses, their mean half axis, and the distance of maps from the true points."""
+    rows = []
+    for (n_objects, per), penalty, likelihood in itertools.product(STUDIES, (None, 0.1), LIKELIHOODS):
+        inside, sizes, errors, penalties = [], [], [], []
+        for seed in range(SETS):
+            truth = np.random.default_rng(seed).standard_normal((n_objects, 2))
+            answers = odd_one_out(truth, per * truth.size, seed)
+            options = {"loss": "ste", "penalty": penalty, "likelihood": likelihood, "n_starts": 2, "n_threads": 1}
+            replicates = ct.replicate(answers, 2, n_replicates=N_REPLICATES, seed=seed, **options)
+            regions = replicates.ellipses(0.95)
+            aligned = procrustes(truth, replicates.result.embedding, scaling=False).aligned
+            inside.append(regions.contain(aligned))
+            sizes.append(regions.half_axes().mean())
+            errors.append(np.sqrt(np.mean(np.sum((aligned - replicates.result.embedding) ** 2, axis=1))))
+            penalties.append(replicates.result.penalty)
+        share, size, error = percent(np.mean(inside), 0), f"{np.mean(sizes):.2f}", f"{np.mean(errors):.3f}"
+        chosen = f"{np.median(penalties):g}, {'fixed' if penalty else 'chosen (median)'}"
+        rows.append((f"{n_objects}", f"{per}", chosen, likelihood, share, size, error))
+        print(*rows[-1], sep=" | ", flush=True)
+    header = (
+        "objects",
+        "answers per object and dimension",
+        "penalty",
+        "likelihood",
+        "true positions inside the 95 % ellipse",
+        "mean half axis",
+        "distance of the map from the true points",
+    )
+    print("\n" + table(header, rows), flush=True)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("part", nargs="?", choices=("fits", "probabilities", "ellipses"))
+    arguments = parser.parse_args()
+    parts = (arguments.part,) if arguments.part else ("fits", "probabilities", "ellipses")
+    if "fits" in parts:
+        for title in FILES:
+            fits_table(arguments.folder, title)
+    if "probabilities" in parts:
+        probabilities(arguments.folder)
+    if "ellipses" in parts:
+        ellipses()
+
+
 if __name__ == "__main__":
-    for title in FILES:
-        table(Path(sys.argv[1]), title)
+    main()

@@ -21,6 +21,7 @@ FIT = {"n_dims": 2, "loss": "ste", "penalty": 0, "seed": 0, "tolerance": None}
 SVRG_FIT = {**FIT, "solver": SVRG(batch_size=1000), "epochs": 4}
 POLYAK_FIT = {**FIT, "solver": "polyak", "epochs": 4}
 PENALIZED_FIT = {**FIT, "solver": "polyak", "penalty": 1.0, "epochs": 8}
+WHOLE_FIT = {**PENALIZED_FIT, "likelihood": "answers", "epochs": 20}
 ENDLESS_FIT = {**POLYAK_FIT, "epochs": 1_000_000}
 CUTS = {
     1: (0, N_ANSWERS),
@@ -45,6 +46,11 @@ def part_of(everything, launch):
 def few(answers):
     """Return every eighth answer: few enough that the default solver finishes a fit with a penalty by L-BFGS."""
     return ct.Comparisons(answers.rows[::8], N_OBJECTS)
+
+
+def odd_one_out():
+    x = ct.datasets.synthetic(N_OBJECTS, 2, 100, 100, seed=2).points
+    return ct.answers_from(x, 6_000, similarity="euclidean", question="odd-one-out", temperature=0.2)
 
 
 def on_a_file(rows, path):
@@ -80,6 +86,15 @@ def penalized(device, launch, folder):
         folder / f"penalized-{launch.rank}.npz", embedding=result.embedding, objectives=result.history.objective,
         gradient_norms=result.history.gradient_norm,
     )  # fmt: skip
+
+
+def whole_answers(device, launch, folder):
+    """Write the end of a fit to whole answers."""
+    everything, cuts = odd_one_out(), CUTS[launch.n]
+    begin, end = (cut * everything.n_answers // N_ANSWERS for cut in cuts[launch.rank : launch.rank + 2])
+    own = everything.take((everything.answers >= begin) & (everything.answers < end))
+    best = ct.embed(own, device=device, **WHOLE_FIT).history[-1]
+    np.savez(folder / f"whole-{launch.rank}.npz", objective=best.objective, gradient_norm=best.gradient_norm)
 
 
 def interrupted(device, launch, folder):
@@ -142,7 +157,9 @@ def main():
     launch = Launch.of(os.environ)
     group = Group(launch)
     device = Distributed(CPU(1, least_part=1000), group)
-    scenarios = {one.__name__: one for one in (fits, penalized, interrupted, unwritable, killed, resumed)}
+    scenarios = {
+        one.__name__: one for one in (fits, penalized, whole_answers, interrupted, unwritable, killed, resumed)
+    }
     for name in sys.argv[1].split(","):
         scenarios[name](device, launch, folder)
     group.leave()

@@ -182,3 +182,34 @@ def test_the_slope_stays_finite_where_every_answer_is_right():
     found = ChoiceCalibration.fitted(choices, pair_similarities(choices, [[0.0], [1.0], [5.0]]))
     assert np.isfinite(found.slope)
     assert found.log_probability(choices, np.array([5.0, 0.0, 0.0]))[0] < 0
+
+
+@pytest.mark.parametrize("question", ["nearest 2 of 5", "rank 2 of 5"])
+def test_lapses_are_found_whatever_an_answer_consists_of(question, rng):
+    x = rng.normal(size=(20, 2))
+    options = {"similarity": "dot", "question": question, "temperature": 0.4}
+    attentive, guesses = (
+        ct.answers_from(scale * x, 400, seed=seed, **options) for seed, scale in ((1, 1.0), (2, 1e-6))
+    )
+    parts = attentive.take(attentive.answers >= 120), guesses.take(guesses.answers < 120)
+    rows, numbers = (np.concatenate([getattr(part, name) for part in parts]) for name in ("rows", "answers"))
+    choices = Choices.of(ct.Comparisons.from_triplets(rows, answers=numbers, n_objects=20))
+    found = ChoiceCalibration.fitted(choices, pair_similarities(choices, x, "dot"))
+    assert found.slope == pytest.approx(2.5, rel=0.25)
+    assert found.lapse == pytest.approx(0.3, abs=0.1)
+
+
+def test_an_answer_of_weight_two_calibrates_like_two_answers(rng):
+    x = rng.normal(size=(20, 2))
+    answers = odd_one_out(x, 2.0, 0.1, 300, rng)
+    number = answers.answers
+    twice = ct.Comparisons.from_triplets(
+        np.concatenate([answers.rows, answers.rows[number < 100]]),
+        answers=np.concatenate([number, 300 + number[number < 100]]),
+        n_objects=20,
+    )
+    choices = [Choices.of(one) for one in (answers.weighted(np.where(number < 100, 2.0, 1.0)), twice)]
+    weighted, repeated = (ChoiceCalibration.fitted(one, pair_similarities(one, x)) for one in choices)
+    assert weighted.lapse == pytest.approx(repeated.lapse, abs=1e-3)
+    # The slope is relative to a typical difference of similarities, which depends a little on the weights.
+    assert weighted.slope == pytest.approx(repeated.slope, rel=1e-2)

@@ -3,7 +3,7 @@
 import dataclasses
 import functools
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple, Self
 
@@ -25,9 +25,13 @@ SLOPE_SPREAD = 3.0  # prior standard deviation of log(slope): keeps the slope fi
 POWER_SPREAD = 0.5  # prior standard deviation of log(power)
 LAPSE_PRIOR = 5.0  # b of the Beta(1, b) prior of the lapse rate, whose mode is 0: lapses need evidence
 LEAST_LAPSE, MOST_LAPSE = 1e-4, 0.9  # bounds that keep the log odds of the lapse rate finite
+LOG_SLOPES, LOG_POWERS = (-6.0, 6.0), (-1.5, 1.0)  # bounds
+LAPSE_ODDS = (float(logit(LEAST_LAPSE)), float(logit(MOST_LAPSE)))
+SPREADS = np.array([SLOPE_SPREAD, POWER_SPREAD, math.inf])  # of the parameters of Calibration
+LOG_SLOPE_STEP = 1e-4  # of a difference quotient
 FIRST_LAPSES = (0.02, 0.2, 0.5)  # starting values of the fit: a low power without lapses can be a local optimum
 MOST_FROM_ALL_STARTS = 100_000  # scores; with more, only the start that is best on a sample is fitted to all
-MOST_WHOLE_ANSWERS = 20_000  # whole answers to fit two numbers to; with more, equally spaced ones are used
+MOST_WHOLE_ANSWERS = 2_000  # the same for whole answers, whose probabilities take longer
 WORTH_THREADS = 4_000  # number of scores from which the fits from all starting values run in parallel
 FEWEST_TO_DOUBT = 30  # independent answers in a tenth, set by judgement; fewer are inconclusive
 CLEARLY_OFF = 0.05  # difference of predicted and observed frequency that matters in practice, set by judgement
@@ -131,8 +135,6 @@ class Calibration:
         >>> bool(abs(Calibration.fitted(score * answer).slope - 3) < 0.4)
         True
         """
-        from scipy.optimize import minimize
-
         score = np.asarray(scores, dtype=np.float64)
         all_weights = np.ones(len(score)) if weights is None else np.asarray(weights, dtype=np.float64)
         if not len(score) or not all_weights.sum() > 0:
@@ -141,40 +143,28 @@ class Calibration:
         # Scores are divided by their mean size, so that the optimum is near the first guess.
         unit = float(np.average(size, weights=all_weights)) or 1.0
         signs, log_sizes = np.sign(score), np.log(np.maximum(size / unit, 1e-12))
-        spreads = np.array([SLOPE_SPREAD, POWER_SPREAD])
 
-        def cost(parameters: Array, every: int = 1) -> tuple[float, Array]:
-            """Return the negative log posterior density given every n-th score, and its gradient."""
-            log_slope, log_power, lapse_odds = parameters
+        def cost_of(every: int) -> Cost:
+            """Return the negative log posterior density given every n-th score, and its gradient, as a function."""
             sign, log_size, weight = signs[::every], log_sizes[::every], all_weights[::every]
-            curve = sign * np.exp(log_slope + np.exp(log_power) * log_size)
-            lapse = float(expit(lapse_odds)) if lapses else 0.0
-            log_attentive = math.log1p(-lapse) - np.logaddexp(0.0, -curve)
-            log_probability = np.logaddexp(math.log(lapse / 2) if lapse else -math.inf, log_attentive)
-            attentive = np.exp(log_attentive - log_probability)  # posterior probability that the answer was not a lapse
-            by_curve = -weight * attentive * expit(-curve) * curve
-            by_lapse = weight * (lapse * attentive - (1 - lapse) * (1 - attentive))
-            total = -np.sum(weight * log_probability) + 0.5 * np.sum((parameters[:2] / spreads) ** 2)
-            total -= (LAPSE_PRIOR - 1) * math.log1p(-lapse)
-            slopes = np.array([np.sum(by_curve), np.sum(by_curve * np.exp(log_power) * log_size), np.sum(by_lapse)])
-            slopes[:2] += parameters[:2] / spreads**2
-            slopes[2] += (LAPSE_PRIOR - 1) * lapse
-            slopes[1:] *= bent, lapses
-            return float(total), slopes
 
-        bounds = [(-6.0, 6.0), (-1.5, 1.0) if bent else (0.0, 0.0), (logit(LEAST_LAPSE), logit(MOST_LAPSE))]
+            def cost(parameters: Array) -> tuple[float, Array]:
+                log_slope, log_power, lapse_odds = parameters
+                curve = sign * np.exp(log_slope + np.exp(log_power) * log_size)
+                logs = -np.logaddexp(0.0, -curve)
+                total, attentive, by_odds = _with_lapses(logs, math.log(0.5), weight, lapse_odds if lapses else None)
+                by_curve = -attentive * expit(-curve) * curve
+                slopes = np.array([np.sum(by_curve), np.sum(by_curve * np.exp(log_power) * log_size), by_odds])
+                slopes += parameters / SPREADS**2
+                slopes[1] *= bent
+                return total + 0.5 * float(np.sum((parameters / SPREADS) ** 2)), slopes
 
-        def best_from(starts: Sequence[Array], every: int) -> Array:
-            fit_from = functools.partial(minimize, cost, args=(every,), jac=True, method="L-BFGS-B", bounds=bounds)
-            n_threads = len(starts) if len(score) >= WORTH_THREADS else 1
-            with one_blas_thread(), ThreadPoolExecutor(n_threads) as pool:
-                fits = list(pool.map(lambda start: fit_from(x0=start), starts))
-            return np.asarray(min(fits, key=lambda fit: float(fit.fun)).x)
+            return cost
 
+        bounds = [LOG_SLOPES, LOG_POWERS if bent else (0.0, 0.0), LAPSE_ODDS]
         starts = [np.array([0.0, 0.0, logit(first)]) for first in (FIRST_LAPSES if lapses else FIRST_LAPSES[:1])]
-        if len(score) > MOST_FROM_ALL_STARTS:
-            starts = [best_from(starts, math.ceil(len(score) / MOST_FROM_ALL_STARTS))]
-        log_slope, log_power, lapse_odds = best_from(starts, 1)
+        on_sample = cost_of(every) if (every := math.ceil(len(score) / MOST_FROM_ALL_STARTS)) > 1 else None
+        log_slope, log_power, lapse_odds = _minimum(cost_of(1), on_sample, bounds, starts, len(score))
         power = math.exp(log_power)
         lapse = float(expit(lapse_odds)) if lapses else 0.0
         fit = cls(math.exp(log_slope) / unit**power, power, len(score), lapse=lapse)
@@ -245,35 +235,39 @@ class ChoiceCalibration:
         >>> bool(abs(ChoiceCalibration.fitted(choices, pair_similarities(choices, x[:, None])).slope - 3) < 0.5)
         True
         """
-        from scipy.optimize import minimize
-
         if not len(choices):
             raise ValueError("there are no answers to calibrate with; hold some out")
-        n_answers = len(choices)
-        if n_answers > MOST_WHOLE_ANSWERS:
-            used = np.arange(0, n_answers, math.ceil(n_answers / MOST_WHOLE_ANSWERS))
-            log_similarities = log_similarities[choices.pairs_of_answers(used)]
-            choices = choices.take(used)
-        weights = np.ones(len(choices)) if choices.weights is None else choices.weights
         size = np.repeat(log_similarities[choices.starts[:-1]], choices.sizes) - log_similarities
         unit = float(np.sqrt(np.mean(size**2))) or 1.0
-        chance = np.log(chance_levels(choices))
 
-        def cost(parameters: Array) -> float:
-            """Return the negative log posterior density."""
-            log_slope, lapse_odds = parameters
-            slope, lapse = math.exp(log_slope) / unit, float(expit(lapse_odds))
-            attentive = math.log1p(-lapse) + log_probabilities(choices, slope * log_similarities)
-            total = float(np.sum(weights * np.logaddexp(math.log(lapse) + chance, attentive)))
-            return float(0.5 * (log_slope / SLOPE_SPREAD) ** 2 - (LAPSE_PRIOR - 1) * math.log1p(-lapse) - total)
+        def cost_of(choices: Choices, similarities: Array) -> Cost:
+            """Return the negative log posterior density of these answers, and its gradient, as a function."""
+            weights = np.ones(len(choices)) if choices.weights is None else choices.weights
+            chance = np.log(chance_levels(choices))
 
-        bounds = [(-6.0, 6.0), (logit(LEAST_LAPSE), logit(MOST_LAPSE))]
-        fits = [
-            minimize(cost, np.array([0.0, logit(first)]), method="Nelder-Mead", bounds=bounds, options={"xatol": 1e-3})
-            for first in FIRST_LAPSES[:2]
-        ]
-        log_slope, lapse_odds = min(fits, key=lambda fit: float(fit.fun)).x
-        return cls(math.exp(log_slope) / unit, float(expit(lapse_odds)), n_answers)
+            def cost(parameters: Array) -> tuple[float, Array]:
+                log_slope, lapse_odds = parameters
+                # A difference quotient, because exact derivatives are different for choices, sets and groups.
+                lower, logs, higher = (
+                    log_probabilities(choices, math.exp(log_slope + step) / unit * similarities)
+                    for step in (-LOG_SLOPE_STEP, 0.0, LOG_SLOPE_STEP)
+                )
+                total, attentive, by_odds = _with_lapses(logs, chance, weights, lapse_odds)
+                is_possible = np.isfinite(lower) & np.isfinite(higher)  # the probability of a set may be rounded to 0
+                change = np.sum(attentive[is_possible] * (higher[is_possible] - lower[is_possible]))
+                by_slope = log_slope / SLOPE_SPREAD**2 - float(change) / (2 * LOG_SLOPE_STEP)
+                return total + 0.5 * (log_slope / SLOPE_SPREAD) ** 2, np.array([by_slope, by_odds])
+
+            return cost
+
+        on_sample = None
+        if len(choices) > MOST_WHOLE_ANSWERS:
+            used = np.arange(0, len(choices), math.ceil(len(choices) / MOST_WHOLE_ANSWERS))
+            on_sample = cost_of(choices.take(used), log_similarities[choices.pairs_of_answers(used)])
+        starts = [np.array([0.0, logit(first)]) for first in FIRST_LAPSES]
+        cost = cost_of(choices, log_similarities)
+        log_slope, lapse_odds = _minimum(cost, on_sample, [LOG_SLOPES, LAPSE_ODDS], starts, len(choices))
+        return cls(math.exp(log_slope) / unit, float(expit(lapse_odds)), len(choices))
 
     def log_probability(self, choices: Choices, log_similarities: Array) -> Array:
         """Return the logarithm of the probability of each answer."""
@@ -286,6 +280,56 @@ class ChoiceCalibration:
     def from_data(cls, data: dict[str, Any] | None) -> Self | None:
         """Return the calibration that ``dataclasses.asdict`` described; None stays None."""
         return None if data is None else cls(**data)
+
+
+Cost = Callable[[Array], tuple[float, Array]]
+
+
+def _with_lapses(
+    logs: Array, log_chance: Array | float, weights: Array, lapse_odds: float | None
+) -> tuple[float, Array, float]:
+    """Return the cost of answers of which some are lapses: their negative log likelihood minus the log prior.
+
+    The other two results are the derivative of the log likelihood with respect to ``logs``, and that of the cost with
+    respect to the log odds of the lapse rate.
+
+    Parameters
+    ----------
+    logs
+        Log probability of each answer if it is not a lapse.
+    log_chance
+        Log probability of each answer if it is one.
+    weights
+        Weight of each answer.
+    lapse_odds
+        Log odds of the lapse rate; None: there are no lapses.
+    """
+    if lapse_odds is None:
+        return -float(np.sum(weights * logs)), weights, 0.0
+    lapse = float(expit(lapse_odds))
+    attentive = math.log1p(-lapse) + logs
+    mixture = np.logaddexp(math.log(lapse) + log_chance, attentive)
+    share = np.exp(attentive - mixture)  # posterior probability that the answer was not a lapse
+    by_odds = float(np.sum(weights * (lapse * share - (1 - lapse) * (1 - share)))) + (LAPSE_PRIOR - 1) * lapse
+    return -float(np.sum(weights * mixture)) - (LAPSE_PRIOR - 1) * math.log1p(-lapse), weights * share, by_odds
+
+
+def _minimum(
+    cost: Cost, on_sample: Cost | None, bounds: Sequence[tuple[float, float]], starts: Sequence[Array], n_scores: int
+) -> Array:
+    """Return the parameters with the lowest cost; if there is a sample, only its optimum is a start of the last fit."""
+    from scipy.optimize import minimize
+
+    def best_from(cost: Cost, starts: Sequence[Array]) -> Array:
+        fit_from = functools.partial(minimize, cost, jac=True, method="L-BFGS-B", bounds=bounds)
+        n_threads = len(starts) if n_scores >= WORTH_THREADS else 1
+        with one_blas_thread(), ThreadPoolExecutor(n_threads) as pool:
+            fits = list(pool.map(fit_from, starts))
+        return np.asarray(min(fits, key=lambda fit: float(fit.fun)).x)
+
+    if on_sample is not None:
+        starts = [best_from(on_sample, starts)]
+    return best_from(cost, starts)
 
 
 def tenths(

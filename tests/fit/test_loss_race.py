@@ -17,8 +17,10 @@ from closerthan.fit.loss_race import (
     FIRST,
     KEPT,
     LOSS_GRID,
+    MANY_ANSWERS,
     PENALTY_GRID,
     ROUNDS,
+    STRONG_PENALTIES,
     Grid,
     Race,
     RaceSetup,
@@ -243,9 +245,16 @@ def test_where_there_are_enough_candidates_only_a_few_of_the_best_are_compared_a
 
 @pytest.mark.parametrize(("per_coordinate", "losses"), [(FEW_ANSWERS - 1, LOSS_GRID[1:-2]), (FEW_ANSWERS, LOSS_GRID)])
 def test_with_few_answers_only_tste_and_ste_race(per_coordinate, losses):
-    assert Grid.of(ct.Settings(), per_coordinate) == Grid(losses, PENALTY_GRID)
-    assert Grid.of(ct.Settings(loss="soe"), per_coordinate) == Grid(("soe",), (0.0, *PENALTY_GRID))
+    n_objects = 10
+    numbers = per_coordinate * n_objects * ct.Settings().n_dims, n_objects
+    assert Grid.of(ct.Settings(), *numbers) == Grid(losses, PENALTY_GRID)
+    assert Grid.of(ct.Settings(loss="soe"), *numbers) == Grid(("soe",), (0.0, *PENALTY_GRID))
     assert {loss_named(loss).is_likelihood for loss in LOSS_GRID[1:-2]} == {True}
+
+
+def test_only_with_many_answers_strong_penalties_race():
+    strongest = [max(Grid.of(ct.Settings(), number, 1000).penalties) for number in (MANY_ANSWERS - 1, MANY_ANSWERS)]
+    assert strongest == [max(PENALTY_GRID), max(STRONG_PENALTIES)]
 
 
 def test_all_candidates_of_a_round_start_from_the_same_map_with_the_same_answers_and_time(simulation):

@@ -7,7 +7,6 @@ import closerthan as ct
 from closerthan.accuracy import log_probabilities, pair_similarities
 from closerthan.comparisons import Choices
 from closerthan.losses import loss_named
-from closerthan.models.dot_choices import DotProductChoices
 from closerthan.models.linear_map import LinearMapObjective, MapSettings, fitted_map, loss_of_positions
 
 QUESTIONS = ("triplet", "quadruplet", "odd-one-out", "most-central", "nearest of 4", "rank 2 of 4")
@@ -41,20 +40,27 @@ def test_gradients_are_those_of_finite_differences(features, similarity, loss):
         assert np.allclose(objective.at(weights).gradient, expected, rtol=1e-4, atol=1e-7)
 
 
+def loss_at(positions, answers, similarity):
+    """Return the mean loss of the answers and its gradient."""
+    with loss_of_positions(answers, similarity, loss_named("ste")) as evaluate:
+        return evaluate(positions)
+
+
+@pytest.mark.parametrize("similarity", ["dot", "euclidean"])
 @pytest.mark.parametrize("question", QUESTIONS)
-def test_the_loss_of_dot_products_is_minus_the_log_probability(features, question):
-    choices = Choices.of(ct.answers_from(features, 40, similarity="dot", question=question, temperature=1.0))
-    logs = log_probabilities(choices, pair_similarities(choices, features, "dot"))
-    assert DotProductChoices(choices)(features)[0] == pytest.approx(-logs.mean())
+def test_the_loss_is_minus_the_log_probability_of_whole_answers(features, question, similarity):
+    answers = ct.answers_from(features, 40, similarity=similarity, question=question, temperature=1.0)
+    choices = Choices.of(answers)
+    logs = log_probabilities(choices, pair_similarities(choices, features, similarity))
+    assert loss_at(features, answers, similarity)[0] == pytest.approx(-logs.mean())
 
 
 def test_weights_of_answers_multiply_their_losses(features):
     answers = ct.answers_from(features, 40, similarity="dot", question="odd-one-out", temperature=1.0)
-    rows = np.arange(len(answers))
-    weighted = DotProductChoices(Choices.of(answers.weighted(np.where(answers.answers < 10, 2.0, 0.0))))
-    some = DotProductChoices(Choices.of(answers.take(rows[answers.answers < 10])))
-    assert weighted(features)[0] == pytest.approx(some(features)[0])
-    assert np.allclose(weighted(features)[1], some(features)[1])
+    weighted = loss_at(features, answers.weighted(np.where(answers.answers < 10, 2.0, 0.0)), "dot")
+    some = loss_at(features, answers.take(answers.answers < 10), "dot")
+    assert weighted[0] == pytest.approx(some[0])
+    assert np.allclose(weighted[1], some[1])
 
 
 @pytest.mark.parametrize("similarity", ["euclidean", "cosine", "dot"])

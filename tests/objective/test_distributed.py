@@ -9,18 +9,21 @@ import subprocess
 import sys
 import threading
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from paths import ROOT
+from whole_answers import N_OBJECTS, some_answers
 
 import closerthan as ct
-from closerthan.comparisons import StoredComparisons
+from closerthan.comparisons import Choices, StoredComparisons
 from closerthan.comparisons.on_disk import FileRows
 from closerthan.files.stored.large import Portion
 from closerthan.files.stored.parts import Place, read_part
 from closerthan.fit.checkpoint import fingerprint
 from closerthan.fit.fixed_loss import check_parts
+from closerthan.fit.likelihood import objective_of
 from closerthan.objective.cpu.objective import CPU
 from closerthan.objective.distributed.launch import Launch
 from closerthan.objective.distributed.part import Part
@@ -299,6 +302,14 @@ def test_a_text_file_is_divided_by_its_rows(named, tmp_path):
     assert all_rows(parts_read) == named
 
 
+def test_no_answer_of_a_text_file_is_divided_between_processes(tmp_path):
+    rows = [[anchor, anchor + 1, other] for anchor in range(5) for other in (anchor + 2, anchor + 3)]
+    answers = ct.Comparisons.from_triplets(rows, answers=np.repeat(np.arange(5), 2))
+    ct.files.write_comparisons(answers, tmp_path / "a.csv")
+    parts_read = read_by(2, tmp_path / "a.csv")
+    assert [(part.n_answers, len(part)) for part in parts_read] == [(2, 4), (3, 6)]
+
+
 @pytest.mark.parametrize("apart", [True, False])
 def test_people_whose_answers_are_in_several_parts_cannot_be_held_out(apart):
     rows = np.array([[0, 1, 2], [1, 2, 0]])
@@ -365,6 +376,35 @@ def test_processes_know_the_mean_squared_distance_of_the_pairs_that_all_of_them_
     assert float(walk.state()["distance"]) == pytest.approx(np.mean([near**2, far**2]), rel=1e-5)
 
 
+@needs_torch
+@pytest.mark.parametrize("weighted", [False, True])
+def test_the_likelihood_of_whole_answers_is_that_of_the_answers_of_all_processes(weighted, rng):
+    from closerthan.objective.distributed.objective import Distributed
+
+    answers, x = some_answers(rng, weighted), rng.standard_normal((N_OBJECTS, 2))
+    settings = ct.Settings(loss="tste-2", penalty=0.1, likelihood="answers")
+    with objective_of(settings, CPU(1), answers) as objective:
+        expected, collapsed = objective.at(x), objective.collapsed_objective
+    ends, processes = [0, 30, 30, 90], InThreads(3)  # the second process has no answers
+
+    def of_process(rank):
+        group = SimpleNamespace(
+            rank=rank, n=3, all_gather=processes.all_gather, sum=lambda own: np.sum(processes.all_gather(own), axis=0)
+        )
+        own = answers.take((answers.answers >= ends[rank]) & (answers.answers < ends[rank + 1]))
+        device = Distributed(CPU(1), group)
+        sums = device.objective(own, ct.losses.STE()).choice_sums(Choices.of(own), ct.losses.STE())
+        assert sums.sample(10).totals.weight == pytest.approx(sums.totals.weight)
+        with objective_of(settings, device, own) as objective:
+            assert objective.collapsed_objective == pytest.approx(collapsed)
+            return objective.at(x), objective.value(x)
+
+    for point, value in processes.run(of_process):
+        assert (point.value, point.error) == pytest.approx((expected.value, expected.error))
+        assert (value.value, value.error) == pytest.approx((expected.value, expected.error))
+        np.testing.assert_allclose(point.gradient, expected.gradient, atol=1e-12)
+
+
 class Store(dict):
     """A key-value store as torch.distributed has it."""
 
@@ -426,7 +466,7 @@ def worker():
 def together(request, tmp_path_factory):
     """Return the number of processes, the folder with their results, and their outputs; of three, one is empty."""
     folder = tmp_path_factory.mktemp("together")
-    codes, output = launch(request.param, "fits,penalized,interrupted,unwritable", folder)
+    codes, output = launch(request.param, "fits,penalized,whole_answers,interrupted,unwritable", folder)
     assert codes == [0] * request.param, output
     return request.param, folder, output
 
@@ -440,6 +480,17 @@ def test_svrg_in_batches_takes_the_steps_of_one_process(together):
         for rank in range(n):
             embedding = np.load(folder / f"fits-{rank}.npz")[name]
             assert np.abs(embedding - alone.embedding).max() < 1e-9 * np.abs(alone.embedding).max()
+
+
+@needs_torch
+@pytest.mark.slow
+def test_a_fit_to_whole_answers_ends_in_the_minimum_that_one_process_finds(together):
+    n, folder, _ = together
+    alone = ct.embed(worker().odd_one_out(), n_threads=1, **worker().WHOLE_FIT)
+    for rank in range(n):
+        fit = np.load(folder / f"whole-{rank}.npz")
+        assert fit["gradient_norm"] < 1e-4
+        assert float(fit["objective"]) == pytest.approx(alone.best_record.objective, rel=1e-3)
 
 
 @needs_torch

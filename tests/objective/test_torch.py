@@ -15,15 +15,18 @@ pytest.importorskip("triton")
 
 import reference  # noqa: E402
 from conftest import random_comparisons  # noqa: E402
+from whole_answers import N_OBJECTS, some_answers  # noqa: E402
 
 import closerthan as ct  # noqa: E402
-from closerthan.comparisons import Comparisons  # noqa: E402
-from closerthan.losses import LOSSES, STE, TSTE, Loss, Penalized  # noqa: E402
+from closerthan.comparisons import Choices, Comparisons  # noqa: E402
+from closerthan.fit.likelihood import objective_of  # noqa: E402
+from closerthan.losses import CKL, LOSSES, STE, TSTE, Loss, Penalized  # noqa: E402
 from closerthan.objective.cpu.objective import CPU  # noqa: E402
 from closerthan.objective.gpu.losses import triton_source  # noqa: E402
 from closerthan.objective.gpu.objective import GPU, longest_step  # noqa: E402
 from closerthan.objective.protocol import StepSchedule  # noqa: E402
 from closerthan.objective.visits import Leg, ShuffledPass, Visits  # noqa: E402
+from closerthan.settings import Settings  # noqa: E402
 from closerthan.solvers.polyak import SCALES  # noqa: E402
 from closerthan.solvers.visiting_order import visits  # noqa: E402
 
@@ -396,3 +399,108 @@ def test_visits_for_equal_weights_do_not_serve_weighted_comparisons(rng):
 class Unweighted:
     weighted = False
     n_terms = 10
+
+
+# ---- whole answers ---------------------------------------------------------------------------------------------------
+
+
+class Powers(Loss):
+    """A similarity of one's own, with a branch: 1 / (1 + squared ** 1.5)."""
+
+    def value(self, near, far):
+        return math.log(2.0 + near**1.5 + far**1.5) - math.log(1.0 + far**1.5)
+
+    def slopes(self, near, far):
+        total = 2.0 + near**1.5 + far**1.5
+        return 1.5 * near**0.5 / total, 1.5 * far**0.5 / total - 1.5 * far**0.5 / (1.0 + far**1.5)
+
+    def log_similarity(self, squared):
+        return -math.log(1.0 + squared**1.5) if squared > 0.0 else 0.0
+
+    def similarity_slope(self, squared):
+        return -1.5 * squared**0.5 / (1.0 + squared**1.5)
+
+
+SIMILARITIES = [STE(), TSTE(alpha=2.0), CKL(), Powers()]
+
+
+@pytest.fixture(params=["few pairs", "many pairs", "weighted"])
+def whole_answers(request, rng):
+    """Choices among two to five pairs, and among up to 27, which a program of a GPU visits in several rounds."""
+    if request.param != "many pairs":
+        return some_answers(rng, weighted=request.param == "weighted")
+    orders = [rng.permutation(30) for _ in range(40)]
+    rows = [(own[0], own[1], other) for number, own in enumerate(orders) for other in own[2 : 3 + number % 27]]
+    numbers = [number for number in range(40) for _ in range(1 + number % 27)]
+    return Comparisons.from_triplets(rows, answers=numbers, n_objects=30)
+
+
+def both_choice_sums(answers, loss):
+    """Return the sums over whole answers on the GPU and on the CPU."""
+    objectives = DEVICE.objective(answers, loss), CPU(n_threads=1).objective(answers, loss)
+    return [objective.choice_sums(Choices.of(answers), loss) for objective in objectives]
+
+
+@pytest.mark.parametrize("loss", SIMILARITIES, ids=repr)
+@pytest.mark.parametrize("weight", [0.0, 0.03])
+def test_losses_of_whole_answers_and_their_gradient_are_those_of_the_cpu(loss, weight, whole_answers, rng):
+    x = rng.standard_normal((whole_answers.n_objects, 3))
+    on_gpu, on_cpu = both_choice_sums(whole_answers, Penalized(loss, weight))
+    (total, gradient, right), expected = on_gpu.counted_comparisons(x), on_cpu.counted_comparisons(x)
+    assert (total, right) == pytest.approx((expected[0], expected[2]), rel=1e-7)
+    np.testing.assert_allclose(gradient, expected[1], rtol=1e-6, atol=1e-9)
+    assert on_gpu.totals == on_cpu.totals
+    (totals, right), (expected_totals, expected_right) = on_gpu.sums(x, SCALES), on_cpu.sums(x, SCALES)
+    np.testing.assert_allclose(totals, expected_totals, rtol=1e-7)
+    assert right == pytest.approx(expected_right)
+    assert on_gpu.sample(20).sums(x, SCALES)[0] == pytest.approx(on_cpu.sample(20).sums(x, SCALES)[0], rel=1e-7)
+
+
+@pytest.mark.parametrize("loss", SIMILARITIES, ids=repr)
+def test_the_gradient_of_whole_answers_agrees_with_finite_differences(loss, whole_answers, rng):
+    x, tiny = rng.standard_normal((whole_answers.n_objects, 2)), 1e-6
+    sums, _ = both_choice_sums(whole_answers, Penalized(loss, 0.03))
+    gradient = sums.counted_comparisons(x)[1]
+    for place in [(0, 0), (4, 1), (7, 0)]:
+        change = np.zeros_like(x)
+        change[place] = tiny
+        higher, lower = (sums.sums(x + sign * change, np.ones(1))[0][0] for sign in (1, -1))
+        assert gradient[place] == pytest.approx((higher - lower) / (2 * tiny), abs=1e-5)
+
+
+def test_some_of_the_choices_in_any_order_have_the_gradient_of_the_cpu(whole_answers, rng):
+    x = rng.standard_normal((whole_answers.n_objects, 9))
+    on_gpu, on_cpu = both_choice_sums(whole_answers, STE())
+    order = rng.integers(0, len(on_cpu), 50)
+    (total, gradient, right), expected = on_gpu.gradient(x, order), on_cpu.gradient(x, order)
+    assert (total, right) == pytest.approx((expected[0], expected[2]))
+    np.testing.assert_allclose(gradient, expected[1], rtol=1e-6, atol=1e-9)
+    moved, expected_move = x.copy(), x.copy()
+    for sums, end in ((on_gpu, moved), (on_cpu, expected_move)):
+        sums.descend(order, end, 10, 0.01)
+    np.testing.assert_allclose(moved, expected_move, rtol=1e-6, atol=1e-9)
+
+
+def test_a_fit_to_whole_answers_ends_in_the_minimum_that_the_cpu_finds(rng):
+    answers, start = some_answers(rng), rng.standard_normal((N_OBJECTS, 2))
+    options = {"loss": "tste-2", "penalty": 1.0, "likelihood": "answers", "seed": 0, "start": start, "epochs": 10}
+    last, expected = (ct.embed(answers, 2, **options, device=device).history[-1] for device in (DEVICE, "cpu"))
+    assert last.gradient_norm < 1e-5
+    assert last.objective == pytest.approx(expected.objective, rel=1e-6)
+
+
+@pytest.mark.parametrize("solver", ["hogwild", "batch", "sgd", "svrg-sbb"])
+def test_every_solver_that_can_lowers_the_loss_of_whole_answers(solver, rng):
+    answers = some_answers(rng)
+    result = ct.embed(
+        answers, 2, loss="ste", penalty=0.1, solver=solver, likelihood="answers", seed=0, epochs=3, device=DEVICE
+    )
+    settings = Settings(loss="ste", penalty=0.1, likelihood="answers")
+    with objective_of(settings, CPU(n_threads=1), answers) as objective:
+        assert result.best_record.objective == pytest.approx(objective.at(result.embedding).value)
+        assert result.best_record.objective < objective.collapsed_objective
+
+
+def test_whole_answers_that_do_not_fit_on_the_card_are_refused(rng):
+    with pytest.raises(ValueError, match=r"likelihood is 'answers'; the answers are on disk, or too many for the mem"):
+        ct.embed(some_answers(rng), 2, loss="ste", penalty=0, likelihood="answers", device=replace(DEVICE, memory=0))

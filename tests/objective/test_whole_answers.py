@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from whole_answers import N_OBJECTS, some_answers
 
 import closerthan as ct
 from closerthan import Comparisons
@@ -10,24 +11,6 @@ from closerthan.losses import STE, TSTE, Penalized
 from closerthan.objective.cpu.objective import CPU, CPUObjective
 from closerthan.objective.visits import ShuffledPass, Visits
 from closerthan.objective.whole_answers import WholeAnswers
-
-N_OBJECTS = 10
-
-
-def some_answers(rng, weighted=False):
-    """Odd one out, nearest of four and most central, about three or five objects each, in one set."""
-    rows, numbers = [], []
-    for number in range(90):
-        i, j, k, l, m = rng.choice(N_OBJECTS, 5, replace=False)  # noqa: E741
-        kind = number % 3
-        odd = [(i, j, i, k), (i, j, j, k)]
-        nearest = [(i, j, i, other) for other in (k, l, m)]
-        central = [(i, k, j, k), (i, j, j, k)]
-        rows += (odd, nearest, central)[kind]
-        numbers += [number] * len((odd, nearest, central)[kind])
-    answers = Comparisons.from_quadruplets(rows, answers=numbers, n_objects=N_OBJECTS)
-    weights = rng.uniform(0.5, 2.0, 90)[numbers] if weighted else None
-    return answers.replace(weights=weights)
 
 
 def objective_of(answers, loss, **options):
@@ -76,7 +59,7 @@ def test_sizes_are_judged_by_the_likelihood_of_answers(rng):
     assert objective.best_scale(x, scales, 1.0) == (scales[np.argmin(losses)] if min(losses) < np.log(2.5) else 1.0)
 
 
-@pytest.mark.parametrize("solver", ["polyak", "lbfgs", "batch", "sgd", "svrg-sbb"])
+@pytest.mark.parametrize("solver", ["polyak", "hogwild", "lbfgs", "batch", "sgd", "svrg-sbb"])
 def test_every_solver_that_can_lowers_the_loss_of_answers(solver, rng):
     answers = some_answers(rng)
     options = {"loss": "ste", "penalty": 0.1, "solver": solver, "likelihood": "answers"}
@@ -129,6 +112,16 @@ def test_auto_fits_comparisons():
 def test_a_solver_of_single_comparisons_cannot_fit_answers(rng):
     with pytest.raises(ValueError, match=r"likelihood is 'answers'; the solver Gram takes single comparisons only"):
         ct.embed(some_answers(rng), 2, loss="ste", penalty=0, solver="gram", likelihood="answers", seed=0, epochs=1)
+
+
+def test_answers_that_are_read_in_blocks_can_only_be_fitted_as_comparisons(rng, tmp_path):
+    answers = some_answers(rng)
+    np.save(tmp_path / "rows.npy", answers.rows)
+    mapped = Comparisons(np.load(tmp_path / "rows.npy", mmap_mode="r"), N_OBJECTS, answers=answers.answers)
+    options = {"loss": "ste", "penalty": 0, "seed": 0, "epochs": 1, "device": CPU(1, stream_from=1)}
+    with pytest.raises(ValueError, match=r"likelihood is 'answers'; the answers are on disk.* pass \"comparisons\""):
+        ct.embed(mapped, 2, likelihood="answers", **options)
+    assert ct.embed(mapped, 2, likelihood="comparisons", **options).embedding.shape == (N_OBJECTS, 2)
 
 
 def test_an_unknown_likelihood_is_refused():

@@ -192,11 +192,16 @@ class Choices:
     @property
     def choice_weights(self) -> NDArray[np.float64] | None:
         """Weight of each choice, with a mean of 1; None if all are equal."""
-        if self.weights is None or not np.ptp(self.weights) > 0.0:
+        if self.weights is None or not len(self) or not np.ptp(self.weights) > 0.0:
             return None
         weights = self.weights[self.answers]
         total = weights.sum()
         return weights * (len(weights) / total) if total > 0.0 else np.zeros(len(weights))
+
+    @property
+    def mean_weight(self) -> float:
+        """Mean weight of a choice, by which :attr:`choice_weights` were divided."""
+        return 1.0 if self.weights is None or not len(self) else float(self.weights[self.answers].mean())
 
     @property
     def choice_of_pair(self) -> Numbers:
@@ -228,7 +233,7 @@ def _have_an_odd_object(answer: Numbers, near: Numbers, far: Numbers, n_objects:
 
 def _changes(column: Numbers) -> NDArray[np.bool_]:
     """Return where a column differs from the entry before; the first entry does."""
-    return np.concatenate([[True], column[1:] != column[:-1]])
+    return np.concatenate([[True], column[1:] != column[:-1]])[: len(column)]
 
 
 def _distinct(group: Numbers, keys: Numbers) -> Numbers:

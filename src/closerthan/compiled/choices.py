@@ -65,6 +65,14 @@ class ChoiceRows(NamedTuple):
         """Return the choices from ``first`` up to, but not including, ``last``, without copying them."""
         return self._replace(starts=self.starts[first : last + 1], signs=self.signs[first:last])
 
+    def take(self, choices: NDArray[np.int64]) -> "ChoiceRows":
+        """Return a copy of the choices with these numbers."""
+        sizes = np.diff(self.starts)[choices]
+        starts = np.concatenate([[0], np.cumsum(sizes)])
+        places = np.repeat(self.starts[choices] - starts[:-1], sizes) + np.arange(starts[-1])
+        offsets = None if self.offsets is None else self.offsets[places]
+        return ChoiceRows(*map(frozen, (self.pairs[places], starts, self.signs[choices], offsets)))
+
 
 def rule_argument(rule: Loss | DotProduct) -> Any:
     """Return the argument to pass to the kernels for a loss with a similarity, or for the dot product."""

@@ -7,15 +7,12 @@ import numpy as np
 from closerthan.checks import ParameterError
 from closerthan.comparisons import Choices, Comparisons
 from closerthan.losses import Loss, Penalized
-from closerthan.objective.cpu.objective import CPU
 from closerthan.objective.processes import Processes
-from closerthan.objective.protocol import Capability, Device, Objective
+from closerthan.objective.protocol import Device, Objective
 from closerthan.settings import Settings
 from closerthan.solvers import Solver
 
 __all__ = ["objective_of"]
-
-_COMPARISONS_ONLY: frozenset[Capability] = frozenset({"lock-free walk", "Gram gradient"})
 
 
 def objective_of(
@@ -27,15 +24,30 @@ def objective_of(
     there is no difference. "auto" means "comparisons": docs/measured/whole-answers.md says why.
     """
     assert isinstance(settings.loss, Loss)
-    by_comparisons = device.objective(answers, _penalized(settings, answers, device.processes), held_out)
-    choices = _choices_to_fit(settings, answers, device)
-    if choices is None:
+    processes, fits_answers = device.processes, settings.likelihood == "answers" and settings.loss.is_choice_rule
+    if fits_answers:
+        fits_answers = any(processes.all_gather(answers.answers is not None and answers.n_answers < len(answers)))
+    if fits_answers and isinstance(settings.solver, Solver) and "Gram gradient" in settings.solver.needs:
+        raise _comparisons_only(f"the solver {type(settings.solver).__name__} takes single comparisons only")
+    by_comparisons = device.objective(answers, _penalized(settings, answers, processes), held_out)
+    if not fits_answers:
         return by_comparisons
+    in_memory = answers.cheap_to_enumerate and "whole answers" in by_comparisons.capabilities
+    if not all(processes.all_gather(in_memory)):
+        with by_comparisons:
+            raise _comparisons_only("the answers are on disk, or too many for the memory of the device")
     from closerthan.objective.whole_answers import WholeAnswers
 
+    choices = Choices.of(answers)
     weights = choices.choice_weights
     n_choices = choices.n_choices if weights is None else int(np.count_nonzero(weights))
-    return WholeAnswers(by_comparisons, choices, _with_penalty(settings, answers.n_objects, n_choices))
+    penalized = _with_penalty(settings, answers.n_objects, sum(processes.all_gather(n_choices)))
+    return WholeAnswers(by_comparisons, choices, penalized)
+
+
+def _comparisons_only(obstacle: str) -> ParameterError:
+    rule = f"{obstacle}, so the answers can only be fitted as comparisons"
+    return ParameterError("likelihood", "answers", rule, 'pass "comparisons"')
 
 
 def _penalized(settings: Settings, answers: Comparisons, processes: Processes) -> Loss:
@@ -54,24 +66,3 @@ def _with_penalty(settings: Settings, n_objects: int, n_terms: int) -> Loss:
     if not settings.penalty_strength:
         return settings.loss
     return Penalized(settings.loss, settings.penalty_strength * n_objects / max(n_terms, 1))
-
-
-def _choices_to_fit(settings: Settings, answers: Comparisons, device: Device) -> Choices | None:
-    """Return the whole answers to fit, or None to fit comparisons."""
-    assert isinstance(settings.loss, Loss)
-    imply_several = answers.answers is not None and answers.n_answers < len(answers)
-    if settings.likelihood != "answers" or not settings.loss.is_choice_rule or not imply_several:
-        return None
-    obstacle, solver = "", settings.solver
-    if not answers.cheap_to_enumerate:
-        obstacle = "the answers are on disk"
-    elif device.processes.n > 1:
-        obstacle = "several processes share the fit"
-    elif not isinstance(device, CPU):
-        obstacle = f"the device {device.name} fits comparisons only"
-    elif isinstance(solver, Solver) and solver.needs & _COMPARISONS_ONLY:
-        obstacle = f"the solver {type(solver).__name__} takes single comparisons only"
-    if obstacle:
-        rule = f"{obstacle}, so the answers can only be fitted as comparisons"
-        raise ParameterError("likelihood", "answers", rule, 'pass "comparisons"')
-    return Choices.of(answers)

@@ -56,6 +56,8 @@ FEW_ANSWERS = (
     20  # comparisons per coordinate below which only tste and ste race: with few, chance may favour the others
 )
 PENALTY_GRID = (0.0001, 0.001, 0.01, 0.1, 1.0)
+STRONG_PENALTIES = (2.0, 4.0)  # also in the grid if answers are many; fitted only if the next weaker one is the best
+MANY_ANSWERS = 50_000  # comparisons; with fewer, chance may favour a strong penalty, whose ellipses are far too small
 FIRST = (("tste-2", 0.1), ("ste", 0.1), ("gnmds", 0.1), ("soe", 0.1))  # the search begins at the best of these
 COMMON = ("tste-2", 0.1)  # the candidate whose map all others start from
 KEPT = 5  # candidates that remain after each round
@@ -108,12 +110,13 @@ class Grid:
     penalties: tuple[float, ...] = PENALTY_GRID
 
     @classmethod
-    def of(cls, settings: Settings, per_coordinate: float) -> Self:
-        """Return the grid for a number of comparisons per coordinate; the settings may fix the loss or the penalty."""
+    def of(cls, settings: Settings, n_comparisons: int, n_objects: int) -> Self:
+        """Return the grid for a number of comparisons and objects; the settings may fix the loss or the penalty."""
+        per_coordinate = n_comparisons / (n_objects * settings.n_dims)
         losses: tuple[Any, ...] = LOSS_GRID if per_coordinate >= FEW_ANSWERS else LOSS_GRID[1:-2]
-        penalties: tuple[float, ...] = PENALTY_GRID
+        penalties = PENALTY_GRID + (STRONG_PENALTIES if n_comparisons >= MANY_ANSWERS else ())
         if not settings.is_auto:
-            losses, penalties = (settings.loss_name or settings.loss,), (0.0, *PENALTY_GRID)
+            losses, penalties = (settings.loss_name or settings.loss,), (0.0, *penalties)
         fixed = isinstance(settings.penalty, float)
         return cls(losses, (settings.penalty_strength,) if fixed else penalties)
 
@@ -273,7 +276,7 @@ def _choose(inputs: Inputs, settings: Settings, run: Run) -> tuple[Choice, list[
     )
     n_trials = n_starts if n_starts > 1 and racer is settings.solver else 0
     one_thread = run.device.one_thread()
-    grid = Grid.of(settings, len(answers) / (answers.n_objects * settings.n_dims))
+    grid = Grid.of(settings, len(answers), answers.n_objects)
     some = answers if answers.cheap_to_enumerate else answers.take(slice(FITTED))
     objective = objective_of(settings.replace(loss=grid.losses[0], penalty=1.0), one_thread, some)
     with compile_notice(run.progress), objective, run.ctrl_c.raised_at_once():

@@ -206,7 +206,8 @@ def align(
         The similarity of two positions: "cosine", "dot" (product) or "euclidean" (distance). With "euclidean", the
         positions are a map like that of :func:`embed`.
     loss
-        The loss, as in :func:`embed`; for "dot" it is that of Luce's choice rule, "ste".
+        The loss, as in :func:`embed`; for "dot" it is "ste". Losses with a similarity (ste, tste, ckl) are those of
+        whole answers, by Luce's choice rule.
     towards
         What the penalty pulls the map towards: "identity" (a multiple of it, chosen by the answers), "zero", or "auto",
         whichever predicts held-out answers better.

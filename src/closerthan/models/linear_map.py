@@ -24,8 +24,8 @@ from numpy.typing import NDArray
 
 from closerthan.arrays import Array, inner, one_blas_thread
 from closerthan.comparisons import Choices, Comparisons
-from closerthan.losses import Loss
-from closerthan.models.dot_choices import DotProductChoices
+from closerthan.losses import DotProduct, Loss
+from closerthan.objective.cpu.choices import ChoiceRows, ChoiceSums
 from closerthan.objective.cpu.objective import CPU
 from closerthan.objective.protocol import MeanLoss, Point
 from closerthan.solvers.quasi_newton import descend
@@ -152,17 +152,28 @@ class LinearMapObjective:
 
 @contextlib.contextmanager
 def loss_of_positions(answers: Comparisons, similarity: str, loss: Loss) -> Iterator[Evaluate]:
-    """Yield a function that returns the mean loss of the answers and its gradient with respect to the positions."""
-    if similarity == "dot":
-        yield DotProductChoices(Choices.of(answers))
+    """Yield a function that returns the mean loss of the answers and its gradient with respect to the positions.
+
+    The loss of an answer is ``-log P`` by Luce's choice rule; that of a ranking or a set is the sum over its choices. A
+    loss without a similarity is summed over comparisons instead.
+    """
+
+    of_similarity = on_a_sphere if similarity == "cosine" else lambda evaluate: evaluate
+
+    if not loss.is_choice_rule:
+        with CPU(n_threads=1).objective(answers, loss) as objective:
+
+            def of_comparisons(x: Array) -> tuple[float, Array]:
+                point = objective.at(x)
+                return point.value, point.gradient
+
+            yield of_similarity(of_comparisons)
         return
-    with CPU(n_threads=1).objective(answers, loss) as objective:
-
-        def by_distance(x: Array) -> tuple[float, Array]:
-            point = objective.at(x)
-            return point.value, point.gradient
-
-        yield by_distance if similarity == "euclidean" else on_a_sphere(by_distance)
+    choices = Choices.of(answers)
+    weights = np.ones(choices.n_answers) if choices.weights is None else choices.weights
+    by_choice = (weights / weights.sum())[choices.answers]
+    with ChoiceSums(ChoiceRows.of(choices), DotProduct() if similarity == "dot" else loss, by_choice) as sums:
+        yield of_similarity(lambda x: sums.counted_comparisons(x)[:2])
 
 
 def on_a_sphere(evaluate: Evaluate) -> Evaluate:

@@ -26,7 +26,7 @@ from closerthan.arrays import Array
 from closerthan.comparisons import Choices, Comparisons
 from closerthan.losses import Loss
 from closerthan.objective.processes import Processes
-from closerthan.objective.visits import Leg, Visits
+from closerthan.objective.visits import Leg, Order, Visits
 
 if TYPE_CHECKING:
     from typing_extensions import TypeVar  # typing.TypeVar has defaults from Python 3.13 on
@@ -43,8 +43,10 @@ else:
 
 __all__ = [
     "CAPABILITIES",
+    "STEPS_ALONG_CHOICES",
     "UNKNOWN",
     "Capability",
+    "ChoiceTotals",
     "Device",
     "FitObjective",
     "Map",
@@ -55,6 +57,7 @@ __all__ = [
     "SolverObjective",
     "State",
     "StepSchedule",
+    "StepsOfChoices",
     "SumsOfChoices",
     "VarianceReducedWalk",
     "WithGradientSteps",
@@ -328,8 +331,28 @@ class WithWholeAnswers(WithPolyakWalk[M], Protocol[M]):
         """Return the losses of whole answers, summed where the objective sums those of comparisons."""
 
 
+class ChoiceTotals(NamedTuple):
+    """Sums over choices that do not depend on the map."""
+
+    weight: float  # of all choices
+    comparisons: float  # weight of the comparisons of each chosen pair with the others
+    log_sizes: float  # sum of the losses if all objects coincide, so that each pair is equally likely to be chosen
+
+    @classmethod
+    def of(cls, sizes: Order, weights: Array | None) -> Self:
+        """Return the totals of choices among so many pairs each; weights of None are all 1."""
+        weights = np.ones(len(sizes)) if weights is None else weights
+        return cls(*(float(np.sum(weights * terms)) for terms in (1.0, sizes - 1, np.log(sizes))))
+
+
 class SumsOfChoices(Protocol):
     """The losses of choices at a map: sums, gradients and weights of correct comparisons, on some device."""
+
+    capabilities: frozenset[Capability]  # steps along choices: empty, or that of StepsOfChoices
+
+    @property
+    def totals(self) -> ChoiceTotals:
+        """The weights of the choices and of their comparisons."""
 
     def counted_comparisons(self, x: Array) -> tuple[float, Array, float]:
         """Return the sum of the losses, its gradient, and the weight of comparisons that the map agrees with."""
@@ -339,6 +362,22 @@ class SumsOfChoices(Protocol):
 
     def sample(self, n_choices: int) -> "SumsOfChoices":
         """Return the sums over this number of choices, evenly spread; all of them if there are fewer."""
+
+
+STEPS_ALONG_CHOICES: frozenset[Capability] = frozenset({"variance-reduced walk", "gradient steps"})
+
+
+class StepsOfChoices(SumsOfChoices, Protocol):
+    """Sums over choices that also allow gradient steps along some of them (STEPS_ALONG_CHOICES)."""
+
+    def reweighted(self, weights: Array) -> "StepsOfChoices":
+        """Return the same sums with other weights of the choices."""
+
+    def gradient(self, x: Array, order: Order) -> tuple[float, Array, float]:
+        """Return the sum of the losses of these choices, its gradient, and the weight of those that the map makes."""
+
+    def descend(self, order: Order, x: Array, batch_size: int, step: float) -> None:
+        """Take stochastic gradient steps along batches of choices; ``x`` is modified in place."""
 
 
 def require(objective: FitObjective, solver: str, needs: frozenset[Capability]) -> None:

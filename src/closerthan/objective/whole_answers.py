@@ -20,8 +20,6 @@ import numpy as np
 from closerthan.arrays import Array, inner
 from closerthan.comparisons import Choices
 from closerthan.losses import Loss, penalty_weight
-from closerthan.objective.cpu.choices import ChoiceSums
-from closerthan.objective.cpu.objective import CPUObjective
 from closerthan.objective.cpu.walks import DenseWalk
 from closerthan.objective.inverse_hessian import InverseHessian
 from closerthan.objective.protocol import (
@@ -32,6 +30,8 @@ from closerthan.objective.protocol import (
     PolyakWalk,
     State,
     StepSchedule,
+    StepsOfChoices,
+    SumsOfChoices,
     VarianceReducedWalk,
 )
 from closerthan.objective.scales import SIZE_SAMPLE, best_scale
@@ -40,8 +40,7 @@ from closerthan.objective.visits import Order, Visits
 __all__ = ["WholeAnswers"]
 
 _ONE_SCALE = np.ones(1)
-_ON_ANY_DEVICE: frozenset[Capability] = frozenset({"Polyak walk", "whole answers"})
-_ON_CPU: frozenset[Capability] = _ON_ANY_DEVICE | {"variance-reduced walk", "gradient steps"}
+_ALONG_COMPARISONS: frozenset[Capability] = frozenset({"Polyak walk", "lock-free walk"})
 
 
 class WholeAnswers(Objective[Any]):
@@ -60,6 +59,7 @@ class WholeAnswers(Objective[Any]):
     --------
     >>> from closerthan.comparisons import Comparisons
     >>> from closerthan.losses import STE
+    >>> from closerthan.objective.cpu.objective import CPUObjective
     >>> answers = Comparisons.from_triplets([[0, 1, 2], [1, 0, 2]], answers=[0, 0])
     >>> objective = WholeAnswers(CPUObjective(answers, STE()), Choices.of(answers), STE())
     >>> point = objective.at(np.array([[0.0], [1.0], [2.0]]))
@@ -71,18 +71,16 @@ class WholeAnswers(Objective[Any]):
 
     def __init__(self, comparisons: Objective[Any], choices: Choices, loss: Loss) -> None:
         own: Any = comparisons  # has the capability "whole answers"
-        self._comparisons, self._sums = own, own.choice_sums(choices, loss)
+        self._comparisons = own
+        self._sums: SumsOfChoices = own.choice_sums(choices, loss)
         self._choices = choices
-        on_cpu = isinstance(comparisons, CPUObjective)
-        self.capabilities = self._comparisons.capabilities & (_ON_CPU if on_cpu else _ON_ANY_DEVICE)
+        self.capabilities = own.capabilities & _ALONG_COMPARISONS | self._sums.capabilities
         self.device = f"{self._comparisons.device} (for the likelihood of whole answers)"
         self.weighted = comparisons.weighted
         self.penalized = penalty_weight(loss) > 0.0
         self.longest_stretch = comparisons.longest_stretch
-        weights = choices.choice_weights
-        self.collapsed_objective = float(np.average(np.log(choices.sizes), weights=weights))
-        others = choices.sizes - 1
-        self._n_comparisons = float(np.sum(others if weights is None else weights * others))
+        self._totals = self._sums.totals
+        self.collapsed_objective = self._totals.log_sizes / self._totals.weight
 
     def __enter__(self) -> "WholeAnswers":
         self._comparisons.__enter__()
@@ -99,22 +97,22 @@ class WholeAnswers(Objective[Any]):
         """Return the mean loss, its gradient, and the fraction of comparisons that the map contradicts."""
         began, x = time.monotonic(), np.asarray(x)
         total, gradient, right = self._sums.counted_comparisons(x)
-        gradient /= self._choices.n_choices
+        gradient /= self._totals.weight
         self.evaluation_seconds = time.monotonic() - began
         return self._point(x, total, gradient, right)
 
     def value(self, x: Any) -> Point[Any]:
         """Return the same as :meth:`at` without the gradient, in half the time."""
         began = time.monotonic()
-        totals, right = self._sums.sums(np.asarray(x), _ONE_SCALE)
+        totals, right = self._sums.sums(x, _ONE_SCALE)
         self.evaluation_seconds = time.monotonic() - began
         return self._point(x, float(totals[0]), UNKNOWN, right)
 
     def _point(self, x: Any, total: float, gradient: Array, right: float) -> Point[Any]:
         array = np.asarray(x)
         measurable = math.isfinite(4.0 * inner(array, array))
-        value = total / self._choices.n_choices if measurable else math.nan
-        return Point(x, value, gradient, 1.0 - right / self._n_comparisons)
+        value = total / self._totals.weight if measurable else math.nan
+        return Point(x, value, gradient, 1.0 - right / self._totals.comparisons)
 
     def held_out_error(self, x: Any) -> float:
         return float(self._comparisons.held_out_error(x))
@@ -125,32 +123,34 @@ class WholeAnswers(Objective[Any]):
         walk: PolyakWalk[Any] = self._comparisons.polyak_walk(x, schedule, length, state)
         return walk
 
+    def lock_free_walk(
+        self, x: Array, schedule: StepSchedule, length: int, state: State | None = None
+    ) -> PolyakWalk[Any]:
+        walk: PolyakWalk[Any] = self._comparisons.lock_free_walk(x, schedule, length, state)
+        return walk
+
     def padded_width(self, n_dims: int) -> int:
         return int(self._comparisons.padded_width(n_dims))
 
     def best_scale(self, x: Any, scales: Array, trust: float) -> float:
-        losses = self._sample.sums(np.asarray(x), scales)[0] / self._weight_of_sample
+        losses = self._sample.sums(x, scales)[0] / self._sample.totals.weight
         return best_scale(losses, scales, self.collapsed_objective, trust)
 
     @functools.cached_property
-    def _sample(self) -> Any:
+    def _sample(self) -> SumsOfChoices:
         return self._sums.sample(SIZE_SAMPLE)
-
-    @functools.cached_property
-    def _weight_of_sample(self) -> float:
-        weights = self._sample.weights
-        return float(len(self._sample) if weights is None else weights.sum())
 
     # ---- gradient steps along choices --------------------------------------------------------------------------------
 
     @functools.cached_property
-    def _steps(self) -> ChoiceSums:
+    def _steps(self) -> StepsOfChoices:
         """The sums with weights that make the mean over comparisons the mean over choices."""
-        others = np.diff(self._choices.starts) - 1
+        others = self._choices.sizes - 1
         weights = others.sum() / (self._choices.n_choices * others)
-        if self._sums.weights is not None:
-            weights = weights * self._sums.weights
-        steps: ChoiceSums = self._sums.reweighted(weights)
+        if self._choices.choice_weights is not None:
+            weights = weights * self._choices.choice_weights
+        sums: Any = self._sums  # has the capabilities of StepsOfChoices
+        steps: StepsOfChoices = sums.reweighted(weights)
         return steps
 
     @functools.cached_property
@@ -168,7 +168,7 @@ class WholeAnswers(Objective[Any]):
         self._steps.descend(self.expand(visits), x, batch_size, step)
 
     def walk(self, snapshot: Point, batch_size: int) -> VarianceReducedWalk:
-        return DenseWalk(self.gradient_changes, snapshot, batch_size, self.expand, self._comparisons.on_rows)
+        return DenseWalk(self.gradient_changes, snapshot, batch_size, self.expand)
 
     def gradient_changes(self, order: Order, x: Array, anchor: Array) -> tuple[Array, ...]:
         """Return arrays whose sum is the gradient at ``x`` minus that at ``anchor``, over these choices."""
@@ -178,14 +178,14 @@ class WholeAnswers(Objective[Any]):
     # ---- compiling ahead of the clock --------------------------------------------------------------------------------
 
     def prepare(self, needs: frozenset[Capability], n_dims: int) -> None:
-        if "Polyak walk" in needs:
-            self._comparisons.prepare(frozenset({"Polyak walk"}), n_dims)
+        if needs & _ALONG_COMPARISONS:
+            self._comparisons.prepare(needs & _ALONG_COMPARISONS, n_dims)
         InverseHessian.prepare()
-        x = np.zeros((self._comparisons.n_objects, n_dims))
-        sums = self._sums.sample(1)
+        sums, one = self._sums.sample(1), np.zeros(1, np.int64)
+        for width in (self.padded_width(n_dims + 1), n_dims):  # the solver adds dimensions to random starts
+            x = np.zeros((self._comparisons.n_objects, width))
+            sums.sums(x, _ONE_SCALE)
         sums.counted_comparisons(x)
-        sums.sums(x, _ONE_SCALE)
-        one = np.zeros(1, np.int64)
         if "gradient steps" in needs:
             self._steps.descend(one, x, 1, 0.0)
         if "variance-reduced walk" in needs:

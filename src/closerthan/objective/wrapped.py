@@ -8,7 +8,7 @@ from typing import Any, Generic, Protocol
 import numpy as np
 
 from closerthan.arrays import Array
-from closerthan.comparisons import Comparisons
+from closerthan.comparisons import Choices, Comparisons
 from closerthan.losses import Loss
 from closerthan.objective.protocol import (
     Device,
@@ -17,6 +17,7 @@ from closerthan.objective.protocol import (
     PolyakWalk,
     State,
     StepSchedule,
+    SumsOfChoices,
     WithGradientSteps,
     WithGramGradient,
     WithLockFreeWalk,
@@ -78,6 +79,9 @@ class PartObjective(Objective[M], WithLockFreeWalk[M], WithGramGradient, Protoco
 
     def unweighted(self, visits: Visits) -> Order:
         """Return the indices that visits stand for if all weights are equal."""
+
+    def choice_sums(self, choices: Choices, loss: Loss) -> SumsOfChoices:
+        """Return the losses of whole answers, summed where the objective sums those of comparisons."""
 
 
 def compile_walk(objective: PartObjective[Any], n_objects: int, n_dims: int) -> None:

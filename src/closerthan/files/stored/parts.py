@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from closerthan.arrays import frozen
 from closerthan.comparisons import Comparisons, sort_names
 from closerthan.comparisons.on_disk import concatenate, large_file, renumber, survey_rows
+from closerthan.comparisons.questions import consecutive_numbers
 from closerthan.files.formats.arrays import mapped_rows
 from closerthan.files.formats.opening import NoAnswerError
 from closerthan.files.formats.parquet import check_size, object_info_of, open_parquet, reading_parquet
@@ -151,12 +152,20 @@ def _read(path: Path, place: Place, reading: Reading, portion: Portion) -> tuple
             answers = read_answers(table, **{**object_info_of(path), **reading.changes()})
             return answers.comparisons, answers.summary.numbering
     answers = read_answers(path, **reading.changes())
-    comparisons, rows_of_part = answers.comparisons, place.of(len(answers.comparisons))
+    comparisons = answers.comparisons
     if place.n > 1:
-        if rows_of_part.start == rows_of_part.stop:
+        comparisons = _part_of(comparisons, place)
+        if not len(comparisons):
             return None
-        comparisons = comparisons.take(rows_of_part)
     return comparisons, answers.summary.numbering
+
+
+def _part_of(comparisons: Comparisons, place: Place) -> Comparisons:
+    """Return the comparisons of one part; all those of an answer are in the same part."""
+    if comparisons.answers is None:
+        return comparisons.take(place.of(len(comparisons)))
+    answer, own = consecutive_numbers(comparisons.answers), place.of(comparisons.n_answers)
+    return comparisons.take((answer >= own.start) & (answer < own.stop))
 
 
 def _read_rows(

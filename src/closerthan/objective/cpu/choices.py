@@ -7,7 +7,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from closerthan.arrays import Array, Singles, frozen
+from closerthan.arrays import Array, Singles
 from closerthan.checks import ParameterError
 from closerthan.compiled import choices as kernels
 from closerthan.compiled.choices import ChoiceRows, rule_argument
@@ -15,6 +15,7 @@ from closerthan.compiled.simd import padded_length
 from closerthan.compiled.threads import WorkerPool
 from closerthan.losses import DotProduct, Loss
 from closerthan.objective.cpu.parts import LEAST_PART, MOST_PARTS, cut, summed
+from closerthan.objective.protocol import STEPS_ALONG_CHOICES, ChoiceTotals
 from closerthan.objective.scales import sample_places
 
 __all__ = ["ChoiceRows", "ChoiceSums"]
@@ -48,6 +49,8 @@ class ChoiceSums:
     >>> round(total, 3), gradient.round(2).tolist(), right
     (0.718, [[-0.93], [2.0], [-1.07]], 0.0)
     """
+
+    capabilities = STEPS_ALONG_CHOICES
 
     def __init__(
         self,
@@ -149,16 +152,14 @@ class ChoiceSums:
         if len(self) <= n_choices:
             return self
         places = sample_places(len(self), n_choices)
-        sizes = np.diff(self.rows.starts)[places]
-        starts = np.concatenate([[0], np.cumsum(sizes)])
-        pairs = np.repeat(self.rows.starts[places] - starts[:-1], sizes) + np.arange(starts[-1])
         other = copy.copy(self)
-        offsets = None if self.rows.offsets is None else self.rows.offsets[pairs]
-        other.rows = ChoiceRows(
-            *map(frozen, (self.rows.pairs[pairs], starts, self.rows.signs[places], offsets))
-        )  # fmt: skip
+        other.rows = self.rows.take(places)
         other.weights = None if self.weights is None else self.weights[places]
         return other
+
+    @property
+    def totals(self) -> ChoiceTotals:
+        return ChoiceTotals.of(np.diff(self.rows.starts), self.weights)
 
     def losses(self, x: Array | Singles) -> Array:
         """Return ``-log P`` of each choice."""

@@ -15,11 +15,12 @@ from typing import Any, Generic
 import numpy as np
 import torch
 
-from closerthan.arrays import Array
-from closerthan.comparisons import Comparisons
+from closerthan.arrays import Array, frozen
+from closerthan.comparisons import Choices, Comparisons
 from closerthan.comparisons.on_disk import WeightSummary, weight_summary
 from closerthan.losses import Loss
 from closerthan.objective.cpu.walks import DenseWalk
+from closerthan.objective.distributed.choices import SharedChoiceSums
 from closerthan.objective.distributed.group import Group
 from closerthan.objective.distributed.part import Part
 from closerthan.objective.processes import SEVERAL
@@ -31,8 +32,9 @@ from closerthan.objective.wrapped import LocalDevice, PartObjective, WalkWrapper
 __all__ = ["Distributed", "DistributedObjective", "SharedWalk"]
 
 CAPABILITIES: frozenset[Capability] = frozenset(
-    {"variance-reduced walk", "Polyak walk", "lock-free walk", "Gram gradient"}
+    {"variance-reduced walk", "Polyak walk", "lock-free walk", "Gram gradient", "whole answers"}
 )
+PLACEHOLDER = frozen(np.array([[0, 1, 2]], np.int32))  # for a process that has no comparisons
 BETWEEN_EXCHANGES = 1.0  # comparisons per object that all processes visit between exchanges, while steps are longest
 LONGEST_STRETCH = 8  # comparisons per object after which a map enters the average
 
@@ -110,7 +112,7 @@ class DistributedObjective(Objective[M], Generic[M]):
         )  # fmt: skip
         # A process without comparisons gets an arbitrary one that is never visited and has no weight.
         self.is_empty = not len(comparisons)
-        own = Comparisons(np.array([[0, 1, 2]], np.int32), comparisons.n_objects) if self.is_empty else comparisons
+        own = Comparisons(PLACEHOLDER, comparisons.n_objects) if self.is_empty else comparisons
         own_held_out = held_out if held_out is not None and len(held_out) else None
         self.inner: PartObjective[M] = inner.objective(own, loss, own_held_out)
         self._held_out_weight = 0.0 if held_out is None else held_out.total_weight
@@ -201,6 +203,13 @@ class DistributedObjective(Objective[M], Generic[M]):
         self, x: Array, schedule: StepSchedule, length: int, state: State | None = None
     ) -> "SharedWalk[M]":
         return SharedWalk(self, self.inner.lock_free_walk(x, schedule, length, state), schedule, length)
+
+    def choice_sums(self, choices: Choices, loss: Loss) -> SharedChoiceSums:
+        """Return the losses of the whole answers of all processes; each passes its own answers."""
+        weight = choices.mean_weight
+        if self.is_empty:
+            choices, weight = Choices.of(Comparisons(PLACEHOLDER, self.n_objects)), 0.0
+        return SharedChoiceSums(self.group, self.inner.choice_sums(choices, loss), weight)
 
     def prepare(self, needs: frozenset[Capability], n_dims: int) -> None:
         self.inner.prepare(needs, n_dims)

@@ -13,7 +13,7 @@ The comparison at position q of an order is computed in the kernel (``places``) 
 import triton
 import triton.language as tl
 
-__all__ = ["THREADS", "gradient", "loss_sums", "polyak_steps"]
+__all__ = ["THREADS", "choice_sums", "gradient", "loss_sums", "polyak_steps"]
 
 THREADS = tl.constexpr(128)  # threads of a program: Triton's default, four warps
 
@@ -182,6 +182,98 @@ def gradient(
     loss = penalized_value(value, penalty_weight, near, far)
     tl.store(totals + program, tl.sum(tl.where(counts, weight * loss, 0.0), axis=0))
     tl.store(rights + program, tl.sum(tl.where(near < far, weight, 0.0), axis=0))
+
+
+@triton.jit
+def scores_of_pairs(
+    pairs, x, begin, sizes, signs, first, scale,
+    log_similarity: tl.constexpr, STRIDE: tl.constexpr, WIDTH: tl.constexpr, BLOCK: tl.constexpr, PAIRS: tl.constexpr,
+):  # fmt: skip
+    """Return what is known of PAIRS pairs of each choice, from the pair with number ``first`` on.
+
+    These are their scores ``s log g`` (minus infinity beyond the last pair) and squared distances, (BLOCK, PAIRS) each;
+    and their objects, coordinate differences and whether there is such a pair, one row per pair.
+    """
+    number = first + tl.arange(0, PAIRS)[None, :]
+    exists = number < sizes[:, None]
+    place = tl.reshape(tl.where(exists, begin[:, None] + number, 0), (BLOCK * PAIRS,))
+    inside = tl.reshape(exists, (BLOCK * PAIRS,))
+    one = tl.load(pairs + 2 * place, mask=inside, other=0).to(tl.int64)
+    other = tl.load(pairs + 2 * place + 1, mask=inside, other=0).to(tl.int64)
+    difference = row(x, one, inside, STRIDE, WIDTH) - row(x, other, inside, STRIDE, WIDTH)
+    distances = tl.sum(difference * difference, axis=1).to(tl.float64) * (scale * scale)
+    distances = tl.reshape(distances, (BLOCK, PAIRS))
+    scores = tl.where(exists, signs[:, None] * log_similarity(distances), float("-inf"))
+    return scores, distances, one, other, difference, inside
+
+
+@triton.jit(do_not_specialize=["n_choices"])
+def choice_sums(
+    pairs, starts, signs, weights, order, x, n_choices: tl.int64, scale: tl.float64, factor: tl.float64,
+    penalty_weight: tl.float64, out, totals, rights, beatens,
+    log_similarity: tl.constexpr, similarity_slope: tl.constexpr, STRIDE: tl.constexpr, WIDTH: tl.constexpr,
+    BLOCK: tl.constexpr, PAIRS: tl.constexpr, WEIGHTED: tl.constexpr, ORDERED: tl.constexpr, GRADIENT: tl.constexpr,
+):  # fmt: skip
+    """Sum, in each program, the losses of choices and the weights of correct choices and comparisons.
+
+    These are the sums of :func:`closerthan.compiled.choices.counting_gradient`. With GRADIENT, ``factor`` times the
+    gradient is added to ``out``. A choice may have any number of pairs; a program visits PAIRS of them at a time, in
+    several rounds. The logarithm of the sum of exponentials is updated in each round; the gradient, which needs
+    the final sum, visits the pairs again.
+    """
+    program = tl.program_id(0).to(tl.int64)
+    choice = program * BLOCK + tl.arange(0, BLOCK)
+    is_choice = choice < n_choices
+    choice = tl.minimum(choice, n_choices - 1)
+    if ORDERED:
+        choice = tl.load(order + choice)
+    begin = tl.load(starts + choice)
+    sizes = tl.where(is_choice, tl.load(starts + choice + 1) - begin, 0)
+    sign = tl.load(signs + choice).to(tl.float64)
+    weight = is_choice.to(tl.float64)
+    if WEIGHTED:
+        weight = tl.load(weights + choice, mask=is_choice, other=0.0)
+    counts = weight != 0.0
+    n_rounds = tl.cdiv(tl.max(sizes, axis=0), PAIRS).to(tl.int32)
+
+    chosen = tl.zeros((BLOCK,), tl.float64)
+    largest = tl.zeros((BLOCK,), tl.float64) + float("-inf")
+    total = tl.zeros((BLOCK,), tl.float64)
+    squares = tl.zeros((BLOCK,), tl.float64)
+    n_beaten = tl.zeros((BLOCK,), tl.float64)
+    for turn in range(n_rounds):
+        scores, distances, _, _, _, _ = scores_of_pairs(
+            pairs, x, begin, sizes, sign, turn * PAIRS, scale, log_similarity, STRIDE, WIDTH, BLOCK, PAIRS
+        )
+        number = turn * PAIRS + tl.arange(0, PAIRS)[None, :]
+        exists = number < sizes[:, None]
+        chosen += tl.sum(tl.where(exists & (number == 0), scores, 0.0), axis=1)
+        n_beaten += tl.sum(tl.where(exists & (scores < chosen[:, None]), 1.0, 0.0), axis=1)
+        squares += tl.sum(tl.where(exists, distances, 0.0), axis=1)
+        before = largest
+        largest = tl.maximum(largest, tl.max(scores, axis=1))
+        total = tl.where(before == largest, total, total * tl.exp(before - largest))
+        total += tl.sum(tl.where(exists, tl.exp(scores - largest[:, None]), 0.0), axis=1)
+
+    n_pairs = tl.maximum(sizes, 1).to(tl.float64)
+    loss = tl.log(total) - (chosen - largest) + 2.0 * penalty_weight * squares / n_pairs
+    n_others = n_pairs - 1.0
+    tl.store(totals + program, tl.sum(tl.where(counts, weight * loss, 0.0), axis=0))
+    tl.store(rights + program, tl.sum(tl.where(counts & (n_beaten == n_others), weight, 0.0), axis=0))
+    tl.store(beatens + program, tl.sum(tl.where(counts, weight * n_beaten, 0.0), axis=0))
+    if GRADIENT:
+        for turn in range(n_rounds):
+            scores, distances, one, other, difference, inside = scores_of_pairs(
+                pairs, x, begin, sizes, sign, turn * PAIRS, scale, log_similarity, STRIDE, WIDTH, BLOCK, PAIRS
+            )
+            number = turn * PAIRS + tl.arange(0, PAIRS)[None, :]
+            share = tl.exp(scores - largest[:, None]) / total[:, None] - (number == 0).to(tl.float64)
+            slope = sign[:, None] * share * similarity_slope(distances) + 2.0 * penalty_weight / n_pairs[:, None]
+            exists = (number < sizes[:, None]) & counts[:, None]
+            move = tl.where(exists, 2.0 * factor * weight[:, None] * slope, 0.0)
+            part = tl.reshape(move, (BLOCK * PAIRS,))[:, None].to(difference.dtype) * difference
+            add_row(out, one, inside, part, STRIDE, WIDTH)
+            add_row(out, other, inside, -part, STRIDE, WIDTH)
 
 
 # Integers are 64-bit and not specialised, so that values of 1 or multiples of 16 trigger no further compilation.

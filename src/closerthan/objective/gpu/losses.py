@@ -21,7 +21,7 @@ import triton.language as tl
 
 from closerthan.losses import Loss
 
-__all__ = ["TritonLoss", "translated"]
+__all__ = ["TritonLoss", "TritonSimilarity", "similarity_in_triton", "translated"]
 
 _PLAIN = {name: f"tl.{name}" for name in ("exp", "log", "sqrt", "floor", "ceil", "sin", "cos", "erf", "exp2", "log2")}
 _FORMULAS = {
@@ -55,6 +55,19 @@ class TritonLoss(NamedTuple):
 
     value: Any
     slopes: Any
+
+
+class TritonSimilarity(NamedTuple):
+    """The similarity of a loss, as the logarithm and its derivative, compiled by Triton."""
+
+    log_similarity: Any
+    similarity_slope: Any
+
+
+@functools.lru_cache(maxsize=64)
+def similarity_in_triton(loss: Loss) -> TritonSimilarity:
+    """Return the similarity of a loss that is a choice rule, without the penalty."""
+    return TritonSimilarity(*(_jitted(loss, method) for method in TritonSimilarity._fields))
 
 
 @functools.lru_cache(maxsize=64)

@@ -9,19 +9,22 @@ import gc
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 
 from closerthan.arrays import Array
-from closerthan.comparisons import Comparisons
+from closerthan.comparisons import Choices, Comparisons
+from closerthan.compiled.choices import ChoiceRows
 from closerthan.geometry import leading_axes
 from closerthan.losses import Loss, penalty_weight, without_penalty
 from closerthan.objective.gpu import kernels
 from closerthan.objective.gpu.blocks import DeviceReader, as_tensor, load
+from closerthan.objective.gpu.choices import ChoiceSumsOnGPU
 from closerthan.objective.gpu.losses import translated
+from closerthan.objective.gpu.rows import DeviceMap, block_and_width, or_placeholder, rows_on, stride_of
 from closerthan.objective.inverse_hessian import InverseHessian
 from closerthan.objective.processes import Processes, SingleProcess
 from closerthan.objective.protocol import UNKNOWN, Capability, Objective, Point, State, StepSchedule
@@ -33,12 +36,9 @@ from closerthan.objective.visits import SIDE_BY_SIDE, Leg, ShuffledPass, Uniform
 
 __all__ = ["GPU", "GPUObjective"]
 
-TILE = 1024  # coordinates that a Triton program handles at a time
-WIDE = 64  # row width from which the 128 threads of a program can no longer hold one comparison each
 WEIGHT_BYTES = 16  # additional memory on the card for each comparison with a weight
 ROUNDS = 32  # blocks of comparisons that a program sums
 SUMS = 1024  # locations that programs add distances to; with a single one they would wait for each other
-VECTOR = 4  # rows are padded to a multiple of this many coordinates
 START_MULTIPLE = 8  # random starts have a multiple of this many dimensions, as on the CPU
 
 
@@ -166,29 +166,11 @@ class Answers:
         return Answers(self.rows[places], None if self.weights is None else self.weights[places])
 
 
-class DeviceMap:
-    """A map on the device with padded rows, which NumPy can convert to an array.
-
-    Solvers pass it on without reading it, so that a large map is not copied between GPU and host.
-    """
-
-    def __init__(self, rows: torch.Tensor, n_dims: int) -> None:
-        self.rows = rows
-        self.shape = len(rows), n_dims
-
-    def copy(self) -> "DeviceMap":
-        return DeviceMap(self.rows.clone(), self.shape[1])
-
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
-        plain: NDArray[Any] = self.rows[:, : self.shape[1]].double().cpu().numpy().astype(dtype or np.float64)
-        return plain
-
-
 class GPUObjective(Objective[DeviceMap]):
     """The mean loss of comparisons on a GPU: its value, gradient and error at a map, and walks along comparisons."""
 
     capabilities: frozenset[Capability] = frozenset(
-        {"variance-reduced walk", "gradient steps", "Polyak walk", "lock-free walk"}
+        {"variance-reduced walk", "gradient steps", "Polyak walk", "lock-free walk", "whole answers"}
     )
     device = "the GPU"
     longest_stretch = 2**62  # the solver alone decides how many maps of a pass enter the average
@@ -225,12 +207,7 @@ class GPUObjective(Objective[DeviceMap]):
 
     def rows_of(self, x: Array | DeviceMap, dtype: torch.dtype = torch.float64) -> torch.Tensor:
         """Return a map as kernels read it, with padded rows."""
-        if isinstance(x, DeviceMap):
-            return x.rows
-        array = np.ascontiguousarray(x, np.float64)
-        padded = torch.zeros(len(array), _stride(array.shape[1]), dtype=dtype, device=self.where)
-        padded[:, : array.shape[1]] = torch.from_numpy(array.copy()).to(self.where)
-        return padded
+        return rows_on(self.where, x, dtype)
 
     def at(self, x: Array) -> Point:
         """Return the mean loss, its gradient, and the fraction of comparisons that the map contradicts."""
@@ -293,6 +270,9 @@ class GPUObjective(Objective[DeviceMap]):
 
     lock_free_walk = polyak_walk
 
+    def choice_sums(self, choices: Choices, loss: Loss) -> ChoiceSumsOnGPU:
+        return ChoiceSumsOnGPU(ChoiceRows.of(choices), loss, choices.choice_weights, self.where)
+
     def at_gram(self, gram: Array) -> tuple[float, Array]:  # noqa: ARG002
         """Raise an error: the GPU lacks the capability "Gram gradient", but wrappers need the method."""
         raise ValueError("the objective on the GPU has no Gram gradient; fit on the CPU")
@@ -323,12 +303,12 @@ class GPUObjective(Objective[DeviceMap]):
 
     def _sums(self, answers: Answers, rows: torch.Tensor, scale: float = 1.0) -> tuple[float, float]:
         """Return the sum of the losses, and the total weight of the comparisons that the map agrees with."""
-        block, width = _block(rows.shape[1], one_per_thread=True)
+        block, width = block_and_width(rows.shape[1], one_per_thread=True)
         rounds = ROUNDS if len(answers) > ROUNDS * block else 1
         programs = -(-len(answers) // (block * rounds))
         totals, rights = torch.empty(2, programs, dtype=torch.float64, device=self.where)
         kernels.loss_sums[(programs,)](
-            answers.rows, _or_placeholder(answers.weights, answers.rows), rows, len(answers), scale,
+            answers.rows, or_placeholder(answers.weights, answers.rows), rows, len(answers), scale,
             self.penalty_weight, totals, rights,
             value=self.in_triton.value, COLUMNS=answers.rows.shape[1], STRIDE=rows.shape[1], WIDTH=width, BLOCK=block,
             WEIGHTED=answers.weights is not None, ROUNDS=rounds,
@@ -343,14 +323,14 @@ class GPUObjective(Objective[DeviceMap]):
 
         An ``order`` has been drawn by weight, so its comparisons count equally; no sums are returned for it.
         """
-        block, width = _block(rows.shape[1])
+        block, width = block_and_width(rows.shape[1])
         answers, n_terms = self.answers, self.n_terms if order is None else len(order)
         programs = -(-n_terms // block)
         totals, rights = torch.empty(2, programs, dtype=torch.float64, device=self.where)
         weighted = answers.weights is not None and order is None
         kernels.gradient[(programs,)](
-            answers.rows, _or_placeholder(answers.weights, answers.rows), rows, n_terms,
-            _or_placeholder(order, answers.rows), factor, self.penalty_weight, out, totals, rights,
+            answers.rows, or_placeholder(answers.weights, answers.rows), rows, n_terms,
+            or_placeholder(order, answers.rows), factor, self.penalty_weight, out, totals, rights,
             value=self.in_triton.value, slopes=self.in_triton.slopes, COLUMNS=answers.rows.shape[1],
             STRIDE=rows.shape[1], WIDTH=width, BLOCK=block, WEIGHTED=weighted, ORDERED=order is not None,
         )  # fmt: skip
@@ -536,7 +516,7 @@ class LockFreeWalk:
         objective = self._objective
         squared_distances = torch.zeros(SUMS, dtype=torch.float64, device=objective.where)
         for first, size, order, runs in self._pieces(visits):
-            block, width = _block(self.rows.shape[1], one_per_thread=True)
+            block, width = block_and_width(self.rows.shape[1], one_per_thread=True)
             n_runs = 0 if runs is None else len(runs.runs)
             kernels.polyak_steps[(-(-size // block),)](
                 objective.answers.rows, self.rows, first, size, order,
@@ -573,7 +553,7 @@ class LockFreeWalk:
         axes = torch.from_numpy(np.ascontiguousarray(leading_axes(covariance, n_dims).T)).to(self._objective.where)
         for name in ("rows", "_mean"):
             old = getattr(self, name)[:, : self._n_dims].double()
-            new = torch.zeros(len(old), _stride(n_dims), dtype=torch.float32, device=old.device)
+            new = torch.zeros(len(old), stride_of(n_dims), dtype=torch.float32, device=old.device)
             new[:, :n_dims] = (old - centre) @ axes
             setattr(self, name, new)
         self._n_dims = n_dims
@@ -619,19 +599,3 @@ def _collapsed_loss(loss: Loss) -> float:
             return float(loss.value(0.0, 0.0))
         except (ArithmeticError, ValueError):
             return math.nan
-
-
-def _stride(n_dims: int) -> int:
-    """Return the number of coordinates in a padded row."""
-    return -(-n_dims // VECTOR) * VECTOR
-
-
-def _block(stride: int, *, one_per_thread: bool = False) -> tuple[int, int]:
-    """Return how many comparisons a program handles at a time, and the power of two that its rows fit in."""
-    width = 1 << (stride - 1).bit_length()
-    return kernels.THREADS.value if one_per_thread and width < WIDE else max(TILE // width, 4), width
-
-
-def _or_placeholder(tensor: torch.Tensor | None, other: torch.Tensor) -> torch.Tensor:
-    """Return the tensor or, if it is None, a placeholder: kernels need an argument even if they do not read it."""
-    return other if tensor is None else tensor

@@ -11,6 +11,8 @@ from typing import Any, Generic
 import numpy as np
 
 from closerthan.arrays import Array
+from closerthan.comparisons import Choices
+from closerthan.losses import Loss
 from closerthan.objective.protocol import (
     UNKNOWN,
     Capability,
@@ -19,6 +21,7 @@ from closerthan.objective.protocol import (
     Point,
     State,
     StepSchedule,
+    SumsOfChoices,
     VarianceReducedWalk,
 )
 from closerthan.objective.scales import best_scale
@@ -51,7 +54,7 @@ class StreamedObjective(Objective[M], Generic[M]):
         self.blocks = blocks
         self._reader = reader
         self._sample = sample
-        self.capabilities = inner.capabilities
+        self.capabilities = inner.capabilities - {"whole answers"}  # an answer may be in two blocks
         self.device = inner.device
         self.weighted = blocks.totals is not None
         self.penalized = inner.penalized
@@ -153,6 +156,10 @@ class StreamedObjective(Objective[M], Generic[M]):
             "several processes that read their answers in blocks cannot use SVRG; fit with the solver polyak, or with "
             "enough processes that each can hold its part in memory"
         )
+
+    def choice_sums(self, choices: Choices, loss: Loss) -> SumsOfChoices:  # noqa: ARG002
+        """Raise an error: the rows of an answer may be in different blocks, but wrappers need the method."""
+        raise ValueError("answers that are read in blocks can only be fitted as comparisons")
 
 
 class BlockSteps:
