@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from closerthan.checks import checked
 from closerthan.comparisons import Comparisons, most_objects, sort_names
 from closerthan.comparisons.column_names import is_usual_name, plain
-from closerthan.comparisons.sides import fraction_on_left, without_one_sided
+from closerthan.comparisons.positions import fraction_on_left, without_artefacts
 from closerthan.comparisons.trials import Trials
 from closerthan.files.formats.frames import FrameTable, is_frame
 from closerthan.files.formats.lists import expand_lists
@@ -42,7 +42,7 @@ from closerthan.files.meaning.numbering import BadLabelError, Numbering, number_
 from closerthan.files.meaning.random_questions import WRITTEN_KIND, kind_columns, random_questions
 from closerthan.files.meaning.reading import Reading, ReadingOptions
 from closerthan.files.meaning.summary import Summary, describe_counts, repeated_and_contradictory
-from closerthan.files.meaning.times_and_sides import chosen_sides, response_times
+from closerthan.files.meaning.times_and_sides import option_positions, response_times
 from closerthan.files.stored.large import read_large
 from closerthan.messages import Message, message_of, value_error
 
@@ -244,14 +244,15 @@ def _derive(selection: "_Selection", reading: Reading) -> _Derived:
     split = _split(interpretation, explicit="split" in reading.roles)
     layout = layout if split is not None else layout.without("split")
     keep, dropped = _usable_rows(interpretation, reading)
-    codes, source = interpretation.comparisons(keep)
+    derived = interpretation.comparisons(keep)
+    codes, source = derived
     numbering = _number_objects(interpretation, reading)
     rows = numbering.numbers[codes]
     n_used = table.n_rows - sum(dropped.values())
     people, person_names, n_participants = _participants(interpretation)
     times = response_times(table, layout, "time" in reading.roles, notes)
-    sides = chosen_sides(interpretation, explicit="side" in reading.roles)
-    layout = layout.without(*(role for role, values in (("time", times), ("side", sides)) if values is None))
+    positions = option_positions(interpretation, derived, explicit="side" in reading.roles)
+    layout = layout.without(*(role for role, values in (("time", times), ("side", positions)) if values is None))
     random = random_questions(table, selection.kinds)
     if random is not None:
         layout = Layout(layout.form, {**layout.columns, "random": (random.column,)})
@@ -261,7 +262,10 @@ def _derive(selection: "_Selection", reading: Reading) -> _Derived:
                 f"{n_random:,} of {table.n_rows:,} questions are random ones ({table.title(random.column)}); errors on "
                 "held-out answers are measured on these"
             )
-    trials = Trials(times, sides, table.lines, None if random is None else random.rows)
+    of_rows = Trials(times, None, table.lines, None if random is None else random.rows)
+    trials = of_rows.take(source) if len(of_rows) else of_rows
+    if positions is not None and len(source):
+        trials = dataclasses.replace(trials, positions=positions)
     make = Comparisons.from_triplets if rows.shape[1] == 3 else Comparisons.from_quadruplets
     comparisons = make(
         rows,
@@ -271,12 +275,12 @@ def _derive(selection: "_Selection", reading: Reading) -> _Derived:
         answers=answer_ids[source] if answer_ids is not None else source if len(source) > n_used else None,
         people=None if people is None else people[source],
         blocks=None if block_ids is None else block_ids[source],
-        trials=trials.take(source) if len(trials) else None,
+        trials=trials if len(trials) else None,
     )
     if comparisons.person_names is not None:
         occurring = tuple(person_names[int(number)] for number in comparisons.person_names)
         comparisons = comparisons.replace(person_names=occurring)
-    comparisons, one_sided = without_one_sided(comparisons)
+    comparisons, one_sided = without_artefacts(comparisons)
     if one_sided:
         notes.append(one_sided)
         layout = layout.without("side")
