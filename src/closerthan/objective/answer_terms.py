@@ -337,7 +337,7 @@ def outcomes(answers: PlacedAnswers, scores: Array, effects: Array, terms: Terms
 class AnswerModel(MeanLoss):
     """Minus the log posterior density of a map and the terms, per answer.
 
-    Its points are vectors: the map, the means of the population's numbers, and one standard normal variable per person
+    Its points are columns: the map, the means of the population's numbers, and one standard normal variable per person
     and number, which is multiplied by the spread of the number's term.
 
     Parameters
@@ -408,11 +408,11 @@ class AnswerModel(MeanLoss):
 
     def vector(self, x: Array, means: Array, latent: Array) -> Array:
         """Return the point with these parts."""
-        return np.concatenate([x.ravel() if self._n_map else x.ravel()[:0], means, latent.ravel()])
+        return np.concatenate([x.ravel() if self._n_map else x.ravel()[:0], means, latent.ravel()])[:, None]
 
     def parts(self, point: Array) -> tuple[Array, Array, Array]:
         """Return the map, the means of the numbers, and the standard normal variables of each person."""
-        n_numbers = self.design.n_numbers
+        n_numbers, point = self.design.n_numbers, point.ravel()
         x = self._fixed if self._fixed is not None else point[: self._n_map].reshape(self._shape)
         means = point[self._n_map : self._n_map + n_numbers]
         return x, means, point[self._n_map + n_numbers :].reshape(self.answers.n_people, n_numbers)
@@ -453,7 +453,7 @@ class AnswerModel(MeanLoss):
                 loss += float(self._penalty @ squared)
                 by_square += self._penalty
             slopes.insert(0, (self._sums @ (2 * by_square[:, None] * difference)).ravel())
-        return Point(x, loss / self._total, np.concatenate(slopes) / self._total)
+        return Point(x, loss / self._total, np.concatenate(slopes)[:, None] / self._total)
 
     def _gradient(self, logs: Array, numbers: Array) -> tuple[float, Array, Array]:
         """Return the sum of the losses, and its gradients by the log similarities and by each person's numbers."""
