@@ -70,8 +70,8 @@ class Comparisons:
         different block numbers. None if there are no such blocks.
     trials
         How the answer of each row was given (:class:`~closerthan.comparisons.trials.Trials`), or None. Its arrays are
-        also available as ``times`` (in seconds), ``positions`` (on the screen), ``sides`` (0 is left), ``lines`` (of the
-        file) and ``random`` (drawn at random).
+        also available as ``times`` (in seconds), ``positions`` (on the screen), ``sides`` (0 is left), ``lines`` (of
+        the file) and ``random`` (drawn at random).
 
     Examples
     --------

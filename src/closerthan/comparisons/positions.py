@@ -177,7 +177,7 @@ def positions_of_pairs(answers: Comparisons, choices: Choices) -> Positions:
         near, far = np.where(is_triangle, far, near), np.where(is_triangle, near, far)
     both = np.concatenate([pair_numbers(*pair, answers.n_objects) for pair in pairs_of(rows)])
     keys, first = np.unique(np.tile(answer, 2) * answers.n_objects**2 + both, return_index=True)
-    pair_of_choice = pair_numbers(*choices.pairs.T, answers.n_objects)
+    pair_of_choice = pair_numbers(choices.pairs[:, 0], choices.pairs[:, 1], answers.n_objects)
     wanted = choices.answers[choices.choice_of_pair] * np.int64(answers.n_objects**2) + pair_of_choice
     found = np.concatenate([near, far])[first][np.searchsorted(keys, wanted)]
     return np.where(choices.is_odd_of_many[choices.answers[choices.choice_of_pair]], UNKNOWN, found).astype(np.int8)

@@ -380,7 +380,9 @@ class AnswerModel(MeanLoss):
         self._shape = (choices.n_objects, n_dims)
         self._weights = np.ones(len(choices)) if choices.weights is None else choices.weights
         self._total = float(self._weights.sum())
-        keys, self._pair = np.unique(pair_numbers(*choices.pairs.T, choices.n_objects), return_inverse=True)
+        keys, self._pair = np.unique(
+            pair_numbers(choices.pairs[:, 0], choices.pairs[:, 1], choices.n_objects), return_inverse=True
+        )
         ends = np.stack(np.divmod(keys, choices.n_objects), axis=1)
         data, place = np.tile([1.0, -1.0], len(keys)), 2 * np.arange(len(keys) + 1)
         self._differences = csr_array((data, ends.ravel(), place), shape=(len(keys), choices.n_objects))
@@ -461,7 +463,7 @@ class AnswerModel(MeanLoss):
         scores = self._signs * logs[self._pair] + self.offsets(effects)
         found = outcomes(answers, scores, effects, self.design.terms, answers.tie_rates)
         by_score = -self._weight_of_pair * found.by_score
-        by_pair = np.bincount(self._pair, by_score * self._signs, minlength=len(logs))
+        by_pair = np.bincount(self._pair, by_score * self._signs, minlength=len(logs)).astype(np.float64)
         by_effect = np.bincount(self._place, by_score, minlength=effects.size).reshape(effects.shape)
         n_people = len(effects)
         if self.design.terms.repetition:
@@ -483,15 +485,16 @@ class AnswerModel(MeanLoss):
             slopes[is_lapse] = (lapses + careful) * expit(logit) - lapses
         return loss, slopes
 
-    def covariances(self, point: Array, step: float = 1e-4) -> Array:
-        """Return the posterior covariance matrix of each person's standard normal variables, given all else.
+    def _hessians(self, point: Array, step: float = 1e-4) -> Array:
+        """Return the Hessian of the loss with respect to each person's numbers, given all else.
 
-        Those of different people are independent, so central differences of the gradient along one number for all
-        people together give a column of every person's Hessian (Laplace's approximation).
+        Those of different people do not depend on each other, so central differences of the gradient along one number
+        for all people together give a column of every person's Hessian. Where a mixture is not concave, its curvature
+        counts as 0.
         """
         x, means, latent = self.parts(point)
         logs = (self._geometry(x) if self._fixed is None else self._of_fixed)[2]
-        numbers, spread = self.numbers(means, latent), self._spread_of_number
+        numbers = self.numbers(means, latent)
         n_people, n_numbers = latent.shape
         hessian = np.empty((n_people, n_numbers, n_numbers))
         for column in range(n_numbers):
@@ -499,16 +502,16 @@ class AnswerModel(MeanLoss):
             move[column] = step
             ahead, behind = (self._gradient(logs, numbers + sign * move)[2] for sign in (1, -1))
             hessian[:, :, column] = (ahead - behind) / (2 * step)
-        hessian = (hessian + hessian.transpose(0, 2, 1)) / 2 * spread[:, None] * spread
-        values, vectors = np.linalg.eigh(hessian)  # where a mixture is not concave, the curvature is that of the prior
-        return np.einsum("wij,wj,wkj->wik", vectors, 1.0 / (1.0 + np.maximum(values, 0.0)), vectors)
+        values, vectors = np.linalg.eigh((hessian + hessian.transpose(0, 2, 1)) / 2)
+        return np.asarray(np.einsum("wij,wj,wkj->wik", vectors, np.maximum(values, 0.0), vectors))
 
     def next_spreads(self, point: Array) -> Terms:
         """Return the spreads that fit the present deviations of people, and their uncertainty, best (an EM step)."""
         _, _, latent = self.parts(point)
-        present = self.answers.is_present
-        squares = latent**2 + np.einsum("wii->wi", self.covariances(point))
-        mean = squares[present].mean(axis=0)
+        spread, identity = self._spread_of_number, np.eye(self.design.n_numbers)
+        covariances = np.linalg.inv(identity + spread[:, None] * self._hessians(point) * spread)
+        squares = latent**2 + np.einsum("wii->wi", covariances)
+        mean = squares[self.answers.is_present].mean(axis=0)
         term = self.design.term_of_number
         return Terms(
             *(
@@ -516,3 +519,16 @@ class AnswerModel(MeanLoss):
                 for index, spread in enumerate(self.spreads)
             )
         )
+
+    def covariances(self, point: Array) -> tuple[Array, Array]:
+        """Return the posterior covariance matrices of the means and of each person's numbers, given map and spreads.
+
+        With the Hessian H of a person's loss and the prior covariance S, the person's answers say about the means as
+        much as a normal observation with the precision ``H A``, ``A = (I + S H)^-1``. The covariance of the person's
+        numbers is ``A S``, and ``A C A'`` in addition if C is that of the means (Laplace's approximation).
+        """
+        hessians, identity = self._hessians(point), np.eye(self.design.n_numbers)
+        prior = np.diag(self._spread_of_number**2)
+        shrinking = np.linalg.inv(identity + prior @ hessians)
+        means = np.linalg.inv((hessians @ shrinking).sum(axis=0) + identity / MEAN_SPREAD**2)
+        return means, shrinking @ prior + shrinking @ means @ shrinking.transpose(0, 2, 1)

@@ -12,7 +12,7 @@ gain is significant. What remains outside explains nothing beyond the terms that
 import dataclasses
 import functools
 from collections.abc import Callable
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,7 +27,7 @@ from closerthan.evaluate.cross_validation import OVERLAP, fold_of
 from closerthan.losses import Loss
 from closerthan.objective.answer_terms import AnswerModel, Design, PlacedAnswers, Terms, outcomes
 from closerthan.objective.protocol import Point
-from closerthan.people.held_out_weights import PRECISION, SIGNIFICANT, WINDOW, BitsGain
+from closerthan.people.held_out_weights import PRECISION, WINDOW, BitsGain
 from closerthan.people.lapses import PRIOR_ANSWERS, PRIOR_LAPSES
 from closerthan.solvers.quasi_newton import descend
 
@@ -273,13 +273,14 @@ class TermTrials:
         added = {name: self._gain(alone, alone._replace(**{name: True})) for name in names}
         kept, gains = alone, dict(added)
         while gains:
-            best = max(gains, key=lambda name: gains[name].mean if self._is_sure(gains[name], names) else -np.inf)
-            if not self._is_sure(gains[best], names):
+            best = max(gains, key=lambda name: gains[name].mean if gains[name].is_sure else -np.inf)
+            if not gains[best].is_sure:
                 break
             kept = kept._replace(**{best: True})
-            gains = {name: self._gain(kept, kept._replace(**{name: True})) for name in names if not kept._asdict()[name]}
+            outside = [name for name in names if name not in kept.names]
+            gains = {name: self._gain(kept, kept._replace(**{name: True})) for name in outside}
         beyond = {
-            name: self._gain(kept._replace(**{name: False}), kept) if kept._asdict()[name] else gains[name]
+            name: self._gain(kept._replace(**{name: False}), kept) if name in kept.names else gains[name]
             for name in names
         }
         models = [(alone, True), *((alone._replace(**{name: True}), True) for name in names)]
@@ -287,11 +288,6 @@ class TermTrials:
             models = [one for one in models if one != (kept, True)] + [(kept, False), (kept, True)]
         scored = tuple(self._scored(*model) for model in models)
         return TermEvidence(kept, scored, added, beyond, self.by_people)
-
-    @staticmethod
-    def _is_sure(gain: BitsGain, candidates: tuple[str, ...]) -> bool:
-        """Return whether a gain is significant, given the number of terms that are tried (Bonferroni)."""
-        return gain.mean > 0 and gain.p_value < SIGNIFICANT / len(candidates)
 
     def _gain(self, before: Terms, after: Terms) -> BitsGain:
         one, other = self._predicted(before), self._predicted(after)
