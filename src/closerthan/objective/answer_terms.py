@@ -251,7 +251,7 @@ def _contrasts(number: int) -> Array:
     """Return orthonormal contrasts of some positions (Helmert's)."""
     rows = [[1.0] * place + [-float(place)] + [0.0] * (number - place - 1) for place in range(1, number)]
     contrasts = np.array(rows).reshape(-1, number)
-    return contrasts / np.linalg.norm(contrasts, axis=1, keepdims=True)
+    return np.asarray(contrasts / np.linalg.norm(contrasts, axis=1, keepdims=True))
 
 
 class Outcomes(NamedTuple):
