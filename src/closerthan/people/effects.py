@@ -140,7 +140,7 @@ class AnswerEffects:
     ) -> "AnswerEffects":
         """Return the result, from the numbers of the population and of each person, and their covariances."""
         described = _described(design)
-        rows = np.array([row for _, row, _ in described]).reshape(-1, design.n_numbers)
+        rows = np.array([row for _, row, _ in described]).reshape(len(described), design.n_numbers)
         curves = [curve for _, _, curve in described]
         values: dict[str, Array] = {}
         for name, number, covariance in zip(("typical", "values"), numbers, covariances, strict=True):
@@ -265,7 +265,7 @@ def _title(name: str, part: str) -> str:
 
 def _curved(values: Array, curves: list[Callable[[Array], Array]]) -> Array:
     columns = [curve(column) for curve, column in zip(curves, np.moveaxis(values, -1, 0), strict=True)]
-    return np.stack(columns, axis=-1) if columns else values
+    return np.stack(columns, axis=-1) if columns else values[..., :0]
 
 
 def _described(design: Design) -> list[tuple[Effect, Array, Callable[[Array], Array]]]:

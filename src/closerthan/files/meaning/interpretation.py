@@ -350,7 +350,8 @@ class Interpretation:
             return DerivedRows(rows, source)
         if self._items.shape[1] > 3:
             return self._odd_of_many(selected, source)
-        picked, first, second = _three(self._items[selected], self._picked[selected])
+        chosen = self._picked[selected]
+        picked, first, second = _three(self._items[selected], np.where(chosen < 0, 1, chosen))  # -1 is a tie
         if self.kind == "triplet":
             anchor = self._items[selected][:, 0]
             other = np.where(first == anchor, second, first)
