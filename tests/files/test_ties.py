@@ -3,9 +3,7 @@
 import numpy as np
 import pytest
 from studies import answer_all, interview_of, joined
-from typer.testing import CliRunner
 
-from closerthan.cli import app
 from closerthan.files import read_answers
 
 WINNERS = "anchor,left,right,winner,worker\na,b,c,b,w1\na,b,c,tie,w2\nb,a,c,c,w2\nb,c,a,equal,w1\nc,a,b,a,w1\n"
@@ -77,9 +75,3 @@ def test_ties_of_a_collected_study_are_read_and_do_not_disturb_a_fit(tmp_path):
     assert plain.ties is None
     assert np.array_equal(plain.comparisons.rows, kept.comparisons.rows)
     assert (0 if kept.ties is None else len(kept.ties)) == n_ties
-
-
-def test_the_command_line_can_keep_ties(written):
-    result = CliRunner().invoke(app, ["check", str(written(WINNERS)), "--ties", "keep"])
-    assert result.exit_code == 0
-    assert "2 ties are kept apart" in " ".join(result.output.split())

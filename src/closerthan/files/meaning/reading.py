@@ -47,7 +47,7 @@ class Reading:
     >>> Reading.of({"ties": "skip"})
     Traceback (most recent call last):
     ...
-    closerthan.checks.ParameterError: ties is 'skip'; it must be "error", "drop" or "keep"
+    closerthan.checks.ParameterError: ties is 'skip'; it must be "error" or "drop" or "keep"
     """
 
     kind: str | None = None
