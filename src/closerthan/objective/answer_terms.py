@@ -142,6 +142,15 @@ class PlacedAnswers:
         return self.choices.answers[self.choices.choice_of_pair].astype(np.int64)
 
     @functools.cached_property
+    def first_choices(self) -> Numbers | None:
+        """Position of the first choice of each answer; None if each answer is one choice."""
+        return None if self.choices.n_choices == len(self.choices) else self.choices.first_choices
+
+    def sums(self, of_choices: Array) -> Array:
+        """Return the sum over the choices of each answer."""
+        return of_choices if self.first_choices is None else np.add.reduceat(of_choices, self.first_choices)
+
+    @functools.cached_property
     def is_present(self) -> Mask:
         """Whether each person gave at least one answer."""
         return np.bincount(self.people, minlength=self.n_people) > 0
@@ -306,19 +315,21 @@ def outcomes(answers: PlacedAnswers, scores: Array, effects: Array, terms: Terms
         score = np.where(is_tie, tie_score, score)
     weights = np.exp(scores - np.repeat(largest, sizes))
     total = np.add.reduceat(weights, first) + tie_of_choice
-    logs = np.add.reduceat(score - largest - np.log(total), choices.first_choices)
+    logs = answers.sums(score - largest - np.log(total))
 
     of_tie = tie_of_choice / total
     by_score = -weights / np.repeat(total, sizes)
-    by_score -= np.repeat(of_tie / 2, sizes)
     by_score[first] += ~is_tie
-    by_score += np.repeat(is_tie / 2, sizes)
-    by_tie = np.add.reduceat(np.where(allows_tie, is_tie - of_tie, 0.0), choices.first_choices)
+    by_tie = np.zeros(len(logs))
+    if terms.ties:
+        of_pairs = is_tie - of_tie
+        by_score += np.repeat(of_pairs / 2, sizes)
+        by_tie = answers.sums(np.where(allows_tie, of_pairs, 0.0))
     by_lapse = np.zeros(len(logs))
     if terms.lapses:
         rate = expit(logit)
         n_alternatives = sizes + (allows_tie if terms.ties else 0)
-        chance = np.add.reduceat(-np.log(n_alternatives), choices.first_choices)
+        chance = answers.sums(-np.log(n_alternatives))
         careful = np.logaddexp(0.0, logit)  # minus the logarithm of 1 - rate
         mixed = np.logaddexp(logs - careful, chance + logit - careful)
         attentive = np.exp(logs - careful - mixed)  # probability that the answer was not a lapse

@@ -216,10 +216,11 @@ class AnswerEffects:
         if terms is None:
             return f"no term explains answers beyond the map ({_score(alone)})"
         words = listed([MEANINGS[name] for name in self.kept])
+        places = {"positions", "repetition"} & {*self.kept}  # the other terms predict no choice by themselves
         return (
             f"answers depend on more than the map: with {words}, it predicts held-out answers better "
-            f"({_score(full)}) than alone ({_score(alone)}); without the map, "
-            f"{percent(terms.accuracy.accuracy)} would be right"
+            f"({_score(full)}) than alone ({_score(alone)})"
+            + (f"; without the map, {percent(terms.accuracy.accuracy)} would be right" if places else "")
         )
 
     def _about_terms(self) -> list[str]:

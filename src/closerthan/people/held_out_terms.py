@@ -1,9 +1,9 @@
 """Held-out trials of the terms of an answer: what do positions, repetition, ties and lapses explain?
 
 Some whole answers are held out, and models that were fitted to the others predict them. All models are fitted in the
-same way: the map, the terms and the differences between people together (:mod:`closerthan.objective.answer_terms`). The
-slope of the log similarities is fitted to the held-out answers for each model, so that a term gains nothing by making
-up for probabilities that are too extreme.
+same way: the map, the terms and the differences between people together (:mod:`closerthan.objective.answer_terms`). For
+each model, a factor of the log similarities and one of the preferences are fitted to the held-out answers, so that a
+term gains nothing by making up for probabilities that are too extreme.
 
 Terms enter one after another: of those that are not in the model, the one that gains most bits per answer enters if its
 gain is significant. What remains outside explains nothing beyond the terms that are inside.
@@ -38,7 +38,8 @@ FEWEST_PEOPLE = 5  # with fewer, questions are the independent units, and the co
 FIRST_SPREADS = Terms(0.5, 0.5, 0.5, 1.0)  # at which the estimation of the spreads begins
 FIRST_LAPSES = -3.0  # logit of a rate of 5 %
 ROUNDS, STEPS = 2, 6  # of fitting map and terms together, and of estimating the spreads in between
-SLOPES = (-2.0, 1.0)  # limits of the logarithm of the slope of held-out log similarities
+FEW_ITERATIONS = 6  # of fitting the terms before their spreads are estimated again
+FACTORS = (-2.0, 1.0)  # limits of the logarithms of the factors of held-out scores
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -128,7 +129,7 @@ class TermFits:
         means = np.where(design.term_of_number == len(Terms._fields) - 1, FIRST_LAPSES, 0.0)
         latent = np.zeros((answers.n_people, design.n_numbers))
         model = make(spreads, fixed=None if has_map else np.zeros_like(x))
-        fitted = self._lowered(model, model.at(model.vector(x, means, latent)))
+        fitted = self._lowered(model, model.at(model.vector(x, means, latent)), self.iterations)
         if not any(spreads):
             return fitted
         for _ in range(ROUNDS):
@@ -136,13 +137,13 @@ class TermFits:
             of_terms = FittedTerms.of(given, given.vector(fitted.x, fitted.means, fitted.latent))
             for _ in range(STEPS):
                 given = given.with_spreads(given.next_spreads(of_terms.point))
-                of_terms = self._lowered(given, of_terms.moved_to(given))
+                of_terms = self._lowered(given, of_terms.moved_to(given), FEW_ITERATIONS)
             model = model.with_spreads(given.spreads)
-            fitted = self._lowered(model, of_terms.moved_to(model))
+            fitted = self._lowered(model, of_terms.moved_to(model), self.iterations)
         return fitted
 
-    def _lowered(self, model: AnswerModel, first: Point) -> FittedTerms:
-        """Lower the objective until it hardly changes."""
+    def _lowered(self, model: AnswerModel, first: Point, iterations: int) -> FittedTerms:
+        """Lower the objective until it hardly changes, or for some iterations."""
         if not len(first.x):
             return FittedTerms.of(model, first.x)
         values = [first.value]
@@ -150,7 +151,7 @@ class TermFits:
         def report(point: Point, _: int) -> bool:
             values.append(point.value)
             slow = len(values) > WINDOW and values[-1 - WINDOW] - point.value < PRECISION
-            return slow or len(values) > self.iterations or self.must_end()
+            return slow or len(values) > iterations or self.must_end()
 
         return FittedTerms.of(model, descend(model, first, report, self.must_end).x)
 
@@ -337,24 +338,26 @@ class _Prediction(NamedTuple):
     def calibrated(
         cls, answers: PlacedAnswers, map_scores: Array, offsets: Array, effects: Array, terms: Terms, tie_rates: Array
     ) -> "_Prediction":
-        """Fit the slope of the log similarities to these answers; each has effects of its own."""
+        """Fit a factor of each kind of score to these answers; each answer has effects of its own."""
         weights = answers.choices.weights
+        parts = {"map": map_scores, "offsets": offsets}
+        factors = dict.fromkeys(parts, 0.0)  # their logarithms
 
-        def logs(log_slope: float) -> Array:
-            scores = np.exp(log_slope) * map_scores + offsets
-            return outcomes(answers, scores, effects, terms, tie_rates).logs
+        def scores(**changed: float) -> Array:
+            logs = {**factors, **changed}
+            return np.asarray(sum(np.exp(logs[name]) * part for name, part in parts.items()))
 
-        log_slope = 0.0
-        if map_scores.any():
-            search = minimize_scalar(
-                lambda log_slope: -float(np.average(logs(log_slope), weights=weights)),
-                bounds=SLOPES, method="bounded", options={"xatol": 1e-2},
-            )  # fmt: skip
-            log_slope = float(search.x)
+        def logs(**changed: float) -> Array:
+            return outcomes(answers, scores(**changed), effects, terms, tie_rates).logs
+
+        def cost(log_factor: float, name: str) -> float:
+            return -float(np.average(logs(**{name: log_factor}), weights=weights))
+
+        for name in [name for name, part in parts.items() if part.any()] * 2:  # in turn
+            search = minimize_scalar(cost, bounds=FACTORS, args=(name,), method="bounded", options={"xatol": 1e-2})
+            factors[name] = float(search.x)
         choices = answers.choices
-        signs = np.repeat(choices.signs, choices.sizes)
-        right = correct_choices(choices, signs * (np.exp(log_slope) * map_scores + offsets))
-        return cls(logs(log_slope), right)
+        return cls(logs(), correct_choices(choices, np.repeat(choices.signs, choices.sizes) * scores()))
 
 
 def _name(terms: Terms, has_map: bool) -> str:

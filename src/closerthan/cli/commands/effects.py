@@ -43,7 +43,8 @@ def effects(
 
     fitting.refuse_file()
     folder = output.path(file, "effects", EFFECTS)
-    answers = reading.read(file, ties="keep")
+    keeps_ties = reading.arguments.get("ties") != "drop"
+    answers = (reading.with_arguments(ties="keep") if keeps_ties else reading).read(file)
     print_summary(answers.summary)
     found = ct.answer_effects(
         answers.comparisons,
