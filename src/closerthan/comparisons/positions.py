@@ -92,11 +92,11 @@ def _one_sided(answers: Comparisons, rows: NDArray[np.intp], chosen: Positions) 
 def _sorted(answers: Comparisons) -> str:
     assert answers.positions is not None
     rows, positions = np.asarray(answers.rows), answers.positions
-    known = (positions >= 0).all(axis=1)
-    if rows.shape[1] != 3 or known.sum() < FEWEST_ANSWERS:
+    has_both = (positions >= 0).all(axis=1)
+    if rows.shape[1] != 3 or has_both.sum() < FEWEST_ANSWERS:
         return ""
-    near_first = positions[known, 0] < positions[known, 1]
-    ascending = float(np.mean(near_first == (rows[known, 1] < rows[known, 2])))
+    near_first = positions[has_both, 0] < positions[has_both, 1]
+    ascending = float(np.mean(near_first == (rows[has_both, 1] < rows[has_both, 2])))
     if max(ascending, 1 - ascending) <= ONE_SIDE:
         return ""
     return (
@@ -178,9 +178,9 @@ def positions_of_pairs(answers: Comparisons, choices: Choices) -> Positions:
     both = np.concatenate([pair_numbers(*pair, answers.n_objects) for pair in pairs_of(rows)])
     keys, first = np.unique(np.tile(answer, 2) * answers.n_objects**2 + both, return_index=True)
     pair_of_choice = pair_numbers(choices.pairs[:, 0], choices.pairs[:, 1], answers.n_objects)
-    wanted = choices.answers[choices.choice_of_pair] * np.int64(answers.n_objects**2) + pair_of_choice
-    found = np.concatenate([near, far])[first][np.searchsorted(keys, wanted)]
-    return np.where(choices.is_odd_of_many[choices.answers[choices.choice_of_pair]], UNKNOWN, found).astype(np.int8)
+    keys_of_pairs = choices.answers[choices.choice_of_pair] * np.int64(answers.n_objects**2) + pair_of_choice
+    positions = np.concatenate([near, far])[first][np.searchsorted(keys, keys_of_pairs)]
+    return np.where(choices.is_odd_of_many[choices.answers[choices.choice_of_pair]], UNKNOWN, positions).astype(np.int8)
 
 
 def chosen_positions(choices: Choices, positions: Positions) -> Positions:

@@ -244,7 +244,7 @@ class Design:
 
     @property
     def n_numbers(self) -> int:
-        """How many numbers describe a person."""
+        """Number of numbers that describe a person."""
         return len(self.basis)
 
     def place_of_pair(self, answers: PlacedAnswers) -> Numbers:
@@ -472,17 +472,17 @@ class AnswerModel(MeanLoss):
         """Return the sum of the losses, and its gradients by the log similarities and by each person's numbers."""
         answers, effects = self.answers, numbers @ self.design.basis
         scores = self._signs * logs[self._pair] + self.offsets(effects)
-        found = outcomes(answers, scores, effects, self.design.terms, answers.tie_rates)
-        by_score = -self._weight_of_pair * found.by_score
+        result = outcomes(answers, scores, effects, self.design.terms, answers.tie_rates)
+        by_score = -self._weight_of_pair * result.by_score
         by_pair = np.bincount(self._pair, by_score * self._signs, minlength=len(logs)).astype(np.float64)
         by_effect = np.bincount(self._place, by_score, minlength=effects.size).reshape(effects.shape)
         n_people = len(effects)
         if self.design.terms.repetition:
             repeated = np.where(answers.repeats, by_score, 0.0)
             by_effect[:, -4] = np.bincount(self._person_of_pair, repeated, minlength=n_people)
-        for column, slope in ((-3, found.by_tie), (-2, found.by_lapse)):
+        for column, slope in ((-3, result.by_tie), (-2, result.by_lapse)):
             by_effect[:, column] = np.bincount(answers.people, -self._weights * slope, minlength=n_people)
-        return -float(self._weights @ found.logs), by_pair, by_effect @ self.design.basis.T
+        return -float(self._weights @ result.logs), by_pair, by_effect @ self.design.basis.T
 
     def _prior(self, means: Array) -> tuple[float, Array]:
         """Return minus the log prior density of the means, and its gradient."""

@@ -133,12 +133,12 @@ class TermFits:
         if not any(spreads):
             return fitted
         for _ in range(ROUNDS):
-            given = make(model.spreads, fixed=fitted.x)
-            of_terms = FittedTerms.of(given, given.vector(fitted.x, fitted.means, fitted.latent))
+            on_map = make(model.spreads, fixed=fitted.x)
+            of_terms = FittedTerms.of(on_map, on_map.vector(fitted.x, fitted.means, fitted.latent))
             for _ in range(STEPS):
-                given = given.with_spreads(given.next_spreads(of_terms.point))
-                of_terms = self._lowered(given, of_terms.moved_to(given), FEW_ITERATIONS)
-            model = model.with_spreads(given.spreads)
+                on_map = on_map.with_spreads(on_map.next_spreads(of_terms.point))
+                of_terms = self._lowered(on_map, of_terms.moved_to(on_map), FEW_ITERATIONS)
+            model = model.with_spreads(on_map.spreads)
             fitted = self._lowered(model, of_terms.moved_to(model), self.iterations)
         return fitted
 

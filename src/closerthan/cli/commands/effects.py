@@ -46,37 +46,37 @@ def effects(
     keeps_ties = reading.arguments.get("ties") != "drop"
     answers = (reading.with_arguments(ties="keep") if keeps_ties else reading).read(file)
     print_summary(answers.summary)
-    found = ct.answer_effects(
+    estimates = ct.answer_effects(
         answers.comparisons,
         ties=answers.ties,
         settings=fitting.settings,
         **fitting.run_options(sys.stderr.isatty()),
     )
-    evidence, result = found.evidence, found.result
+    evidence, result = estimates.evidence, estimates.result
     with whole_folder(folder, replace=output.force) as draft:
-        found.to_csv(draft / "people.csv")
-        found.terms_to_csv(draft / "terms.csv")
+        estimates.to_csv(draft / "people.csv")
+        estimates.terms_to_csv(draft / "terms.csv")
         whole_csv(draft / "models.csv", evidence.csv_titles, evidence.csv_rows())
         write_map(result.embedding, result.names, draft / "map.csv")
         title = "The map, without the effects of positions, repetition, ties and lapses"
         save_figures(draft, {"map.png": map_figure(result.embedding, result.names, title=title)}, output.figure_format)
-    if found.kept:
-        _print_people(found)
+    if estimates.kept:
+        _print_people(estimates)
         typer.echo("")
     print_columns(("model", "held-out answers right", "bits"), evidence.rows())
     typer.echo("")
-    print_sentences(found.sentences)
+    print_sentences(estimates.sentences)
     end_with_folder(folder, EFFECTS, "")
 
 
-def _print_people(found: "AnswerEffects") -> None:
+def _print_people(estimates: "AnswerEffects") -> None:
     """Print the numbers of each person, and what they mean."""
     from closerthan.cli.screen import print_columns, print_wrapped
 
-    rows = found.rows()
-    print_columns(found.titles, rows[:MOST_LINES], gap=2)
+    rows = estimates.rows()
+    print_columns(estimates.titles, rows[:MOST_LINES], gap=2)
     if len(rows) > MOST_LINES:
         typer.echo(f"... and {len(rows) - MOST_LINES:,} more lines")
     typer.echo("")
-    for effect in found.effects:
+    for effect in estimates.effects:
         print_wrapped(f"{effect.name}: {effect.meaning}", indent=0)
