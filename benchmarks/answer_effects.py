@@ -15,6 +15,7 @@ import os
 import time
 import warnings
 from collections import Counter
+from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from typing import NamedTuple
 
@@ -188,7 +189,8 @@ def recovered(name: str, world: World, n_studies: int) -> list[str]:
 
 
 def measure_recovery(quick: bool) -> None:
-    rows = [recovered(*item, 1 if quick else 5) for item in RECOVERY.items()]
+    with ProcessPoolExecutor(len(RECOVERY)) as pool:
+        rows = list(pool.map(recovered, RECOVERY, RECOVERY.values(), [1 if quick else 2] * len(RECOVERY)))
     titles = [
         "simulated people", "studies", "kept in", "positions: correlation with the truth", "repetition", "lapses",
         "Davidson's nu (true)", "95 % intervals that hold",
@@ -201,16 +203,20 @@ def measure_recovery(quick: bool) -> None:
     _write("answer-effects-recovery", "recovery", quick, table(titles, rows), note)
 
 
+def claimed(name: str, world: World, n_studies: int) -> list[str]:
+    """Return a row of the table of false claims."""
+    claims: Counter[str] = Counter()
+    for seed in range(n_studies):
+        terms = fitted(world.study(1000 + seed), seed).kept
+        claims.update(terms)
+        claims["any"] += bool(terms)
+    number = claims.pop("any", 0)
+    return [name, f"{number} of {n_studies}", ", ".join(claims)]
+
+
 def measure_nothing(quick: bool) -> None:
-    rows, n_studies = [], 2 if quick else 20
-    for name, world in NOTHING.items():
-        claims: Counter[str] = Counter()
-        for seed in range(n_studies):
-            kept = fitted(world.study(1000 + seed), seed).kept
-            claims.update(kept)
-            claims["any"] += bool(kept)
-        rows.append([name, f"{claims.pop('any', 0)} of {n_studies}", ", ".join(claims)])
-        print(*rows[-1], sep=" | ", flush=True)
+    with ProcessPoolExecutor(len(NOTHING)) as pool:
+        rows = list(pool.map(claimed, NOTHING, NOTHING.values(), [2 if quick else 20] * len(NOTHING)))
     note = "12 people without any preference, repetition or lapse, 150 answers each, 20 objects."
     _write(
         "answer-effects-nothing", "nothing", quick, table(["simulated people", "a term is kept", "which"], rows), note

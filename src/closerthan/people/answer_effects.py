@@ -52,7 +52,8 @@ def answer_effects(
 ) -> AnswerEffects:
     """Estimate what decides answers besides the map: positions, repetition, ties and lapses.
 
-    Each term is kept only if it improves the prediction of held-out answers significantly.
+    Each term is kept only if it improves the prediction of held-out answers: if the 95 % interval of the gain is
+    positive.
 
     Parameters
     ----------

@@ -5,8 +5,8 @@ same way: the map, the terms and the differences between people together (:mod:`
 each model, a factor of the log similarities and one of the preferences are fitted to the held-out answers, so that a
 term gains nothing by making up for probabilities that are too extreme.
 
-Terms enter one after another: of those that are not in the model, the one that gains most bits per answer enters if its
-gain is significant. What remains outside explains nothing beyond the terms that are inside.
+Terms enter one after another: of those that are not in the model, the one that gains most bits per answer enters if the
+95 % interval of its gain is positive. What remains outside explains nothing beyond the terms that are inside.
 """
 
 import dataclasses
@@ -181,7 +181,7 @@ class TermEvidence:
     Attributes
     ----------
     kept
-        The terms whose gain is significant.
+        The terms that explain something.
     models
         The models that were compared: the map alone, then the map with one term each; if any were kept, finally these
         terms without and with the map.
@@ -274,8 +274,8 @@ class TermTrials:
         added = {name: self._gain(alone, alone._replace(**{name: True})) for name in names}
         kept, gains = alone, dict(added)
         while gains:
-            best = max(gains, key=lambda name: gains[name].mean if gains[name].is_sure else -np.inf)
-            if not gains[best].is_sure:
+            best = max(gains, key=lambda name: gains[name].mean if _is_clear(gains[name]) else -np.inf)
+            if not _is_clear(gains[best]):
                 break
             kept = kept._replace(**{best: True})
             outside = [name for name in names if name not in kept.names]
@@ -358,6 +358,11 @@ class _Prediction(NamedTuple):
             factors[name] = float(search.x)
         choices = answers.choices
         return cls(logs(), correct_choices(choices, np.repeat(choices.signs, choices.sizes) * scores()))
+
+
+def _is_clear(gain: BitsGain) -> bool:
+    """Return whether the whole 95 % interval of a gain is positive."""
+    return gain.is_sure and gain.low > 0
 
 
 def _name(terms: Terms, has_map: bool) -> str:
