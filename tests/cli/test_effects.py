@@ -28,10 +28,10 @@ def study(tmp_path, monkeypatch):
 def test_the_command_writes_people_terms_models_and_a_map(study, tmp_path):
     done = closerthan("effects", study, "--loss", "ste", "--penalty", 0)
     assert done.exit_code == 0, done.output
-    words = " ".join(done.stdout.split())
+    words = " ".join(done.output.split())
     assert "ties are kept apart from the other answers" in words
-    assert "a preference for positions on the screen" in words
-    assert "log odds of choosing left in a question that the map leaves undecided" in words
+    assert "map + positions" in words
+    assert "tie: Davidson's nu: ties relative to each answer if both pairs are equally close" in words
     folder = tmp_path / "study-effects"
     assert sorted(file.name for file in folder.iterdir()) == [
         "map.csv", "map.png", "models.csv", "people.csv", "terms.csv"
