@@ -68,6 +68,8 @@ class World:
         rows = ct.datasets.simulated(points, 120, noise="ste", seed=0).rows
         people = [f"person {number % 4}" for number in range(len(rows))]
         self.answers = ct.Comparisons.of(np.array(rows), people=people, answers=range(len(rows)))
+        trials = ct.Trials(sides=np.random.default_rng(1).integers(2, size=len(rows)))
+        self.placed = ct.Comparisons.of(np.array(rows), people=people, trials=trials)
         self.result = ct.embed(self.answers, loss="ste", penalty=0, seed=0, epochs=2)
         self.replicates = ct.replicate(self.answers, result=self.result, n_replicates=6, seed=0)
         quick = {**QUICK_FIT, "seed": 0}
@@ -204,6 +206,7 @@ class World:
             "Replicates.save": {"path": self.folder / "other.npz"},
             "Result.load": {"path": self.folder / "result.npz"},
             "Result.save": {"path": self.folder / "other.npz"},
+            "answer_effects": {"answers": self.placed, **quick},
             "assess_people": {"n_folds": 2, "rounds": 1, **quick},
             "choose_dims": {"most": 2, "n_folds": 2, "n_repeats": 1, **quick},
             "compare_losses": {"n_folds": 2, "n_repeats": 1, "epochs": 1},

@@ -25,7 +25,7 @@ def test_an_unknown_keyword_is_an_error_that_lists_the_options(written, read):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"ties": "skip"}, 'ties is \'skip\'; it must be "error" or "drop"'),
+        ({"ties": "skip"}, 'ties is \'skip\'; it must be "error" or "drop" or "keep"'),
         ({"catch": None}, 'catch is None; it must be "drop" or "keep"'),
         ({"n_objects": 2.5}, "n_objects is 2.5; it must be a whole number or None"),
         ({"columns": ["anchor"]}, r"columns is \['anchor'\]; it must be a mapping or None"),

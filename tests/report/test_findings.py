@@ -75,6 +75,20 @@ def test_weights_of_people_have_a_fact_a_figure_and_a_part_of_the_page(study, fi
     assert part["dimensions"]["rows"][0][0] == "dimension 1"
 
 
+def test_effects_besides_the_map_have_a_fact_and_a_part_of_the_page(study, fitted, tmp_path):
+    sides = np.where(np.arange(len(study)) % 5 == 0, 1, 0)  # everybody prefers the left
+    placed = study.replace(trials=ct.Trials(sides=sides))
+    effects = ct.answer_effects(placed, 2, loss="ste", penalty=0.1, seed=0)
+    findings = Findings(effects=effects)
+    assert findings.facts()[0].name == "Effects besides the map"
+    assert findings.facts()[0].value == "positions"
+    ct.write_report(placed, fitted, tmp_path / "report.html", findings=findings)
+    part = data_of(tmp_path / "report.html")["believe"]["effects"]
+    assert part["verdict"] == "Positions."
+    assert part["people"]["titles"] == ["Person", "Answers", "Left"]
+    assert part["models"]["rows"][0][0] == "map alone"
+
+
 @pytest.mark.slow
 def test_weights_of_people_are_fitted_if_the_loss_has_probabilities(study):
     fit = ct.embed(study, loss="ste", penalty=0.1, seed=0)

@@ -10,6 +10,7 @@ from closerthan.cli.commands.collect import collect
 from closerthan.cli.commands.contrast import contrast
 from closerthan.cli.commands.data import convert, info, simulate
 from closerthan.cli.commands.datasets import datasets
+from closerthan.cli.commands.effects import effects
 from closerthan.cli.commands.fit import demo, fit
 from closerthan.cli.commands.individuals import individuals
 from closerthan.cli.commands.judge import compare, dims, evaluate, predict
@@ -48,7 +49,7 @@ COLLECT = "Collect and convert answers"
 COMMANDS = {
     FIT: (fit, plot, dims, views, sparse, scale, demo),
     JUDGE: (evaluate, predict, compare, enough),
-    PEOPLE: (people, individuals, contrast),
+    PEOPLE: (people, individuals, effects, contrast),
     OBJECTS: (place, cluster, central),
     MODELS: (answers_from, ask, score, align, simulate),
     COLLECT: (questions, info, convert),

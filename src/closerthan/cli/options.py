@@ -152,7 +152,7 @@ class _ReadingOptions:
     objects: Annotated[
         int | None, _reading_option(metavar="NUMBER", min=3, help="Number of objects, if some never occur.")
     ] = None
-    ties: Annotated[str, _reading_option(metavar="error|drop", help="How to treat ties.")] = "error"
+    ties: Annotated[str, _reading_option(metavar="error|drop|keep", help="How to treat ties.")] = "error"
     self_pairs: Annotated[
         str, _reading_option(metavar="error|drop", help="How to treat answers that compare an object with itself.")
     ] = "error"

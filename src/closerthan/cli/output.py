@@ -65,6 +65,7 @@ WHAT = {
     "groups.png": "the tree of the groups",
     **PEOPLE,
     "people-weights.csv": "the weight of each dimension for each person",
+    "people-effects.csv": "each person's preferences for positions, repetition and lapses",
     "people-weights.png": "the same as a figure, for the first two dimensions",
     **ENOUGH,
     **DIMS,
@@ -414,6 +415,8 @@ def _write_findings(folder: Path, findings: "Findings", figure_format: str) -> N
         findings.groups.to_csv(folder / "people-matrix.csv")
     if findings.individuals is not None:
         findings.individuals.to_csv(folder / "people-weights.csv")
+    if findings.effects is not None and findings.effects.kept:
+        findings.effects.to_csv(folder / "people-effects.csv")
     if findings.curve is not None:
         findings.curve.to_csv(folder / "learning-curve.csv")
     save_figures(folder, findings.figures(), figure_format)

@@ -70,8 +70,8 @@ class Comparisons:
         different block numbers. None if there are no such blocks.
     trials
         How the answer of each row was given (:class:`~closerthan.comparisons.trials.Trials`), or None. Its arrays are
-        also available as ``times`` (in seconds), ``sides`` (0 is left), ``lines`` (of the file) and ``random`` (drawn
-        at random).
+        also available as ``times`` (in seconds), ``positions`` (on the screen), ``sides`` (0 is left), ``lines`` (of
+        the file) and ``random`` (drawn at random).
 
     Examples
     --------
@@ -353,6 +353,11 @@ class Comparisons:
     def sides(self) -> NDArray[np.int8] | None:
         """Side on which the near object of each row was shown: 0 left, 1 right, -1 unknown; or None."""
         return None if self.trials is None else self.trials.sides
+
+    @property
+    def positions(self) -> NDArray[np.int8] | None:
+        """Positions on the screen of the near and the far object of each row, from 0; -1 if unknown; or None."""
+        return None if self.trials is None else self.trials.positions
 
     @property
     def lines(self) -> NDArray[np.int32] | None:

@@ -190,6 +190,13 @@ def loss_sums(rule, rows, weights, x, scales, totals):
     return beaten
 
 
+@kernel
+def log_similarities(rule, measures, logs, slopes):
+    """Set ``logs`` to the log similarities of pairs with these measures, and ``slopes`` to their derivatives."""
+    for pair in range(measures.shape[0]):
+        logs[pair], slopes[pair] = log_similarity_and_slope(rule, measures[pair])
+
+
 @inlined
 def _number(rows, order):
     if order is None:

@@ -23,13 +23,13 @@ from closerthan.fit.ctrl_c import CtrlC
 from closerthan.fit.plan import FitPlan
 from closerthan.fit.progress import trials_bar
 from closerthan.geometry import principal_axes
-from closerthan.losses import Loss, loss_named
 from closerthan.metrics import NORMAL_95
 from closerthan.objective.individuals import Individuals, Spread
 from closerthan.people.groups import check_several_answers
 from closerthan.people.held_out_weights import CONSISTENCY, Evidence, Fits, HeldOutTrials, by_person, personal_answers
 from closerthan.people.maps import PeopleMaps
 from closerthan.people.person import check_people
+from closerthan.people.shared_map import check_whole_answers, shared_map
 from closerthan.result import Result
 from closerthan.settings import FitOptions, Settings, TimeOverError, ended_by, lists_options
 from closerthan.uncertainty.refitter import plan_refits
@@ -98,13 +98,16 @@ def embed_people(
     if spread is not None:
         spread = number("spread", spread, lambda it: 0 <= it < np.inf, "be finite and not negative")
     plan = plan_refits(answers, n_dims, settings, result, options)
-    _check_model(plan)
+    if plan.settings.n_dims < 2:
+        rule = "people can weigh dimensions differently only if there are at least two"
+        raise ParameterError("n_dims", plan.settings.n_dims, rule)
+    check_whole_answers(plan.settings, "weights of people")
     if spread is None:
         check_several_answers(answers, plan.settings.n_dims)
     answers = by_person(answers)
     n_people = len(answers.person_names or ())
     if result is None:
-        result = _shared_map(answers, plan)
+        result = shared_map(answers, plan)
     fits = _fits(plan, result, answers)
     evidence, chosen, stopped_by = None, Spread(CONSISTENCY, spread or 0.0), ""
     if spread is None:
@@ -125,34 +128,6 @@ def embed_people(
             stopped_by = stopped_by or ("interrupted" if ctrl_c.pressed.is_set() else "time_limit")
     fixed = plan.settings.replace(loss=result.loss, penalty=result.penalty)
     return _assembled(answers, fitted, deviations, halves, _About(chosen, evidence, fixed, stopped_by))
-
-
-def _check_model(plan: FitPlan) -> None:
-    """Raise an error unless weights of dimensions can be fitted with these settings."""
-    settings = plan.settings
-    if settings.n_dims < 2:
-        rule = "people can weigh dimensions differently only if there are at least two"
-        raise ParameterError("n_dims", settings.n_dims, rule)
-    if settings.by in ("people", "comparisons"):
-        rule = "each person's answers are predicted from others of the same person, and answers are held out whole"
-        raise ParameterError("by", settings.by, rule, "leave {by} out")
-    if settings.stops_by_held_out:
-        rule = "weights are fitted without early stopping"
-        raise ParameterError("validation", settings.validation, rule, "leave {validation} out")
-    if not settings.is_auto and not (isinstance(settings.loss, Loss) and settings.loss.is_choice_rule):
-        rule = "it has no probabilities of whole answers, which weights of people need; pass ste, tste or ckl"
-        raise ParameterError("loss", settings.loss_name, rule)
-
-
-def _shared_map(answers: Comparisons, plan: FitPlan) -> Result:
-    """Fit a map for all people with a loss that is a choice rule."""
-    result = plan.fit(answers, progress=plan.progress)
-    if result.loss.is_choice_rule:
-        return result
-    # "auto" found a loss without probabilities that predicts best: take the best one of those that have them.
-    rules = [one for one in result.candidates if loss_named(one.loss).in_dims(plan.settings.n_dims).is_choice_rule]
-    loss, penalty = (rules[0].loss, rules[0].penalty) if rules else ("ste", result.penalty)
-    return plan.replace(loss=loss, penalty=penalty).fit(answers, progress=plan.progress)
 
 
 def _fits(plan: FitPlan, result: Result, answers: Comparisons) -> Fits:

@@ -23,7 +23,7 @@ from closerthan.arrays import Array
 from closerthan.checks import checked, whole
 from closerthan.comparisons import Comparisons
 from closerthan.comparisons.choices import Choices
-from closerthan.comparisons.sides import without_one_sided
+from closerthan.comparisons.positions import without_artefacts
 from closerthan.evaluate.cross_validation import fold_of, folds
 from closerthan.evaluate.repeats import repeats_of_people
 from closerthan.fit.progress import trials_bar
@@ -312,7 +312,7 @@ def assess_people(
     answers = Comparisons.of(answers)
     check_people(answers, "judging people by the map of the others")
     plan = plan_refits(answers, n_dims, settings, result, options)
-    answers, _ = without_one_sided(answers)
+    answers, _ = without_artefacts(answers)
     n_folds = min(n_folds, answers.n_people or 0)
     if answers.trials is not None and answers.sides is not None:
         side = answers.sides.astype(np.float64)

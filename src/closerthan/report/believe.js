@@ -11,11 +11,13 @@
  *   errors: (number | null)[][]}} GroupFindings */
 /** @typedef {{titles: string[], rows: string[][]}} Table */
 /** @typedef {{verdict: string, sentences: string[], models: Table, dimensions: Table, people: Table}} WeightFindings */
+/** @typedef {{verdict: string, sentences: string[], models: Table, people: Table,
+ *   meanings: string[]}} EffectFindings */
 /** @typedef {{by: string, numbers: number[], errors: number[], low: number[], high: number[], reach: number[],
  *   fitted: number[], twice: number[], least: [string, number, number, number][],
  *   sentences: string[]}} CurveFindings */
 /** @typedef {{replicates: ReplicateFindings | null, people: PeopleFindings | null, groups: GroupFindings | null,
- *   individuals: WeightFindings | null, curve: CurveFindings | null}} Findings */
+ *   individuals: WeightFindings | null, effects: EffectFindings | null, curve: CurveFindings | null}} Findings */
 
 const Believe = (() => {
   const ROWS = 15; // number of people shown at first
@@ -283,6 +285,16 @@ const Believe = (() => {
             "the dimension more than others do.",
           { className: "faint" },
         ),
+      );
+    }
+    if (findings.effects) {
+      const { verdict, sentences, models, people, meanings } = findings.effects;
+      part(
+        "What decides answers besides the map?",
+        verdict,
+        listed(sentences),
+        ...[models, people].flatMap(({ titles, rows }) => (rows.length ? asTable(make, titles, rows) : [])),
+        ...meanings.map((meaning) => make("p", meaning, { className: "faint" })),
       );
     }
     if (findings.curve) {

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from closerthan.calibration import reliability
 from closerthan.metrics import error_interval
+from closerthan.people.effects import AnswerEffects
 from closerthan.people.groups import PeopleGroups
 from closerthan.people.maps import PeopleMaps
 from closerthan.people.person import Person
@@ -40,6 +41,7 @@ def findings_content(findings: Findings, rotation: NDArray[np.float64]) -> dict[
         "people": findings.people and _people(findings.people),
         "groups": findings.groups and _groups(findings.groups),
         "individuals": findings.individuals and _individuals(findings.individuals),
+        "effects": findings.effects and _effects(findings.effects),
         "curve": findings.curve and _curve(findings.curve),
     }
     return parts if any(parts.values()) else None
@@ -149,6 +151,22 @@ def _individuals(maps: PeopleMaps) -> dict[str, Any]:
             "titles": [_capitalized(title) for title in maps.titles],
             "rows": [list(row) for row in maps.rows()[:MOST_PEOPLE]],
         },
+    }
+
+
+def _effects(effects: AnswerEffects) -> dict[str, Any]:
+    return {
+        "verdict": _capitalized(f"{effects.verdict}."),
+        "sentences": [_capitalized(sentence) for sentence in effects.sentences],
+        "models": {
+            "titles": ["Model", "Held-out answers right", "Bits per answer"],
+            "rows": [list(row) for row in effects.evidence.rows()],
+        },
+        "people": {
+            "titles": [_capitalized(title) for title in effects.titles],
+            "rows": [list(row) for row in effects.rows()[:MOST_PEOPLE]] if effects.kept else [],
+        },
+        "meanings": [f"{_capitalized(effect.name)}: {effect.meaning}." for effect in effects.effects],
     }
 
 

@@ -11,6 +11,8 @@ from closerthan.comparisons import Comparisons
 from closerthan.comparisons.grouping import AUTO
 from closerthan.evaluate.facts import Fact
 from closerthan.fit.plan import FitPlan
+from closerthan.people.answer_effects import answer_effects
+from closerthan.people.effects import AnswerEffects
 from closerthan.people.groups import PeopleGroups, group_people
 from closerthan.people.individuals import embed_people
 from closerthan.people.maps import PeopleMaps
@@ -37,6 +39,7 @@ FITS = {
     "people": 40,
     "groups": 50,
     "individuals": 60,
+    "effects": 90,
     "enough": 70,
 }  # approximate duration of each part, in fits to all answers
 ENOUGH = {
@@ -47,7 +50,13 @@ ENOUGH = {
     "enough": "yes",
 }
 """Verdicts of a learning curve, in words."""
-COMMANDS = {"people": "people", "groups": "people", "individuals": "individuals", "enough": "enough"}
+COMMANDS = {
+    "people": "people",
+    "groups": "people",
+    "individuals": "individuals",
+    "effects": "effects",
+    "enough": "enough",
+}
 """Commands that run only one of the analyses."""
 
 
@@ -102,6 +111,9 @@ class Findings:
         Assessment of the people who gave the answers, and groups of people with maps of their own.
     individuals
         How much each person weighs the dimensions of the map; None if the loss has no probabilities of whole answers.
+    effects
+        What decides answers besides the map; None if the positions of the objects on the screen are unknown, or if the
+        loss has no probabilities of whole answers.
     curve
         Learning curve: are the answers enough?
     left_out
@@ -121,12 +133,14 @@ class Findings:
     people: PeopleAssessment | None = None
     groups: PeopleGroups | None = None
     individuals: PeopleMaps | None = None
+    effects: AnswerEffects | None = None
     curve: LearningCurve | None = None
     left_out: tuple[Fact, ...] = ()
 
     def __repr__(self) -> str:
         parts = [] if self.replicates is None else [counted(len(self.replicates), "replicate")]
-        parts += [repr(part) for part in (self.people, self.groups, self.individuals, self.curve) if part is not None]
+        others = (self.people, self.groups, self.individuals, self.effects, self.curve)
+        parts += [repr(part) for part in others if part is not None]
         parts += [f"without {fact.name}" for fact in self.left_out]
         return f"Findings({', '.join(parts) or 'none'})"
 
@@ -191,8 +205,10 @@ class Findings:
                 analyse("people", "People", assess_people, checks=request.checks, settings=base)
             if parts["people"] is not None:
                 analyse("groups", "Maps needed", group_people, settings=base)
+                own = base.replace(by=AUTO) if base.by in ("people", "comparisons") else base
+                if result.loss.is_choice_rule and answers.positions is not None:
+                    analyse("effects", "Effects besides the map", answer_effects, settings=own)
                 if result.loss.is_choice_rule and result.embedding.shape[1] > 1:
-                    own = base.replace(by=AUTO) if base.by in ("people", "comparisons") else base
                     analyse("individuals", "Weights of people", embed_people, settings=own)
         if request.enough:
             analyse("enough", "Enough?", learning_curve, settings=base)
@@ -203,6 +219,7 @@ class Findings:
             parts["people"],
             parts.get("groups"),
             parts.get("individuals"),
+            parts.get("effects"),
             parts.get("enough"),
             tuple(left_out),
         )
@@ -267,6 +284,8 @@ class Findings:
             lines.append(Fact("Maps needed", counted(self.groups.n_groups, "map"), self.groups.sentence))
         if self.individuals is not None:
             lines.append(Fact("Weights of people", self.individuals.verdict, self.individuals.sentences[0]))
+        if self.effects is not None:
+            lines.append(Fact("Effects besides the map", self.effects.verdict, self.effects.sentences[0]))
         if self.curve is not None:
             lines.append(Fact("Enough?", ENOUGH[self.curve.verdict], self.curve.advice))
         return [*lines, *self.left_out]

@@ -89,7 +89,7 @@ def numbers_in(text: str) -> tuple[int, ...]:
     return tuple(map(int, text.split(":"))) if text else ()
 
 
-def answer_header(screen: Screen, *, everything: bool = False) -> list[str]:
+def answer_header(screen: Screen, *, everything: bool = False, ties: bool = False) -> list[str]:
     """Return the names of the columns of :func:`answer_rows`, by which the kind of question is recognised.
 
     Examples
@@ -100,6 +100,7 @@ def answer_header(screen: Screen, *, everything: bool = False) -> list[str]:
     extra = ["said"] if everything else []
     if screen.kind == "closer":
         question, extra = ["anchor", "near", "far", "near_side"], ["left", "right", *extra] if everything else []
+        question += ["label"] if ties else []
     elif screen.kind == "odd":
         question = [*screen.columns, "odd"]
     else:
@@ -109,7 +110,12 @@ def answer_header(screen: Screen, *, everything: bool = False) -> list[str]:
 
 
 def answer_rows(
-    query: Query, screen: Screen, name_of: Callable[[int, str | None], str], *, everything: bool = False
+    query: Query,
+    screen: Screen,
+    name_of: Callable[[int, str | None], str],
+    *,
+    everything: bool = False,
+    ties: bool = False,
 ) -> Iterator[list[Any]]:
     """Yield one row of cells per answer, ordered by participant and place; pilot participants are left out.
 
@@ -123,6 +129,8 @@ def answer_rows(
         Returns the name of a participant, given the number and the recruiter's id.
     everything
         Whether to include practice questions, skipped questions and ties, which are not fitted.
+    ties
+        Whether to include ties between two objects, with the label 0, and the label 1 for all other answers.
     """
     names = {row["number"]: row["name"] for row in query("SELECT number, name FROM objects")}
     rows = query(
@@ -135,12 +143,15 @@ def answer_rows(
         ORDER BY questions.participant, place"""
     )
     for row in rows:
-        if not everything and (row["said"] != "choice" or row["kind"] == "practice"):
+        is_tie = ties and screen.kind == "closer" and row["said"] == "tie" and row["kind"] != "check"
+        if not everything and ((row["said"] != "choice" and not is_tie) or row["kind"] == "practice"):
             continue
         objects = [names[number] for number in objects_of(row)]
         extra = [*objects[1:], row["said"]] if screen.kind == "closer" else [row["said"]]
         time = datetime.fromtimestamp(row["at"], UTC).isoformat(timespec="milliseconds")
-        cells = [name_of(row["participant"], row["person"]), *_answer_cells(screen, objects, picks_of(row))]
+        answer = [*objects, ""] if is_tie else _answer_cells(screen, objects, picks_of(row))
+        cells = [name_of(row["participant"], row["person"]), *answer]
+        cells += [int(not is_tie)] if ties and screen.kind == "closer" else []
         cells += [*(row[column] for column in _RESPONSE), *(extra if everything else ())]
         yield [
             *cells,
@@ -164,7 +175,7 @@ def _answer_cells(screen: Screen, objects: Sequence[str], picks: Sequence[int]) 
 class StudyTable(LoadedTable):
     """The answers of a study, read from its database, which may be in use and is never changed."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, ties: bool = False) -> None:
         key = path.with_name(KEY)
         secret = key.read_bytes().strip() if key.is_file() else b""
 
@@ -176,12 +187,14 @@ class StudyTable(LoadedTable):
             _check(connection, path)
             about = connection.execute("SELECT value FROM about WHERE name = 'kind'").fetchone()
             screen = Screen.named("closer" if about is None else about[0])
-            rows = list(answer_rows(connection.execute, screen, name_of))
+            rows = list(answer_rows(connection.execute, screen, name_of, ties=ties))
         if not rows:
             raise NoAnswerError(f"{path} holds no answers that can be fitted yet")
         cells = zip(*rows, strict=True)
         columns = [Column.of_cells(["" if cell is None else str(cell) for cell in column]) for column in cells]
-        super().__init__(path, "study of closerthan collect", list(zip(answer_header(screen), columns, strict=True)))
+        super().__init__(
+            path, "study of closerthan collect", list(zip(answer_header(screen, ties=ties), columns, strict=True))
+        )
         if not secret:
             self.notes.append(f"participants are named by their numbers, because the folder has no file {KEY}")
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from closerthan.checks import checked
 from closerthan.comparisons import Comparisons, most_objects, sort_names
 from closerthan.comparisons.column_names import is_usual_name, plain
-from closerthan.comparisons.sides import fraction_on_left, without_one_sided
+from closerthan.comparisons.positions import fraction_on_left, without_artefacts
 from closerthan.comparisons.trials import Trials
 from closerthan.files.formats.frames import FrameTable, is_frame
 from closerthan.files.formats.lists import expand_lists
@@ -42,9 +42,10 @@ from closerthan.files.meaning.numbering import BadLabelError, Numbering, number_
 from closerthan.files.meaning.random_questions import WRITTEN_KIND, kind_columns, random_questions
 from closerthan.files.meaning.reading import Reading, ReadingOptions
 from closerthan.files.meaning.summary import Summary, describe_counts, repeated_and_contradictory
-from closerthan.files.meaning.times_and_sides import chosen_sides, response_times
+from closerthan.files.meaning.times_and_sides import option_positions, response_times
 from closerthan.files.stored.large import read_large
 from closerthan.messages import Message, message_of, value_error
+from closerthan.wording import counted
 
 __all__ = ["Answers", "read", "read_answers", "read_comparisons"]
 
@@ -66,12 +67,16 @@ class Answers:
         The content of the file, and how it was used.
     checks
         Numbers of catch trials that each person saw and passed, if the file has catch trials with a known answer.
+    ties
+        With ``ties="keep"``: the questions in which two pairs were called equal, as comparisons in either direction,
+        about the same objects; None if there are none.
     """
 
     comparisons: Comparisons
     test: Comparisons | None
     summary: Summary
     checks: Mapping[str, CheckCount] = dataclasses.field(default_factory=dict)
+    ties: Comparisons | None = None
 
     @property
     def participants(self) -> NDArray[Any] | None:
@@ -106,7 +111,8 @@ def read_answers(path: str | os.PathLike[str] | Any, **options: Unpack[ReadingOp
         Number of objects, if some may not occur in the file.
     ties, self_pairs, missing
         What to do with ties, with answers that compare an object with itself, and with answers that have an empty
-        cell: raise an "error" or "drop" them.
+        cell: raise an "error" or "drop" them. With ``ties="keep"``, ties between two options are read as well, apart from the other answers
+        (:attr:`Answers.ties`); other ties are dropped.
     where
         Read only rows that have a certain value (or one of a list) in a column, ``{"block": [1, 2]}``, or that satisfy
         conditions, which begin with !=, <, <=, > or >=: ``{"worker": "!=w7", "rt": [">=300", "<5000"]}``.
@@ -224,6 +230,8 @@ class _Derived(NamedTuple):
         Numbers of dropped rows, by reason.
     n_participants
         Number of people who are named in the table, or None.
+    ties
+        The ties that are kept, or None.
     """
 
     comparisons: Comparisons
@@ -232,6 +240,7 @@ class _Derived(NamedTuple):
     numbering: Numbering
     dropped: Mapping[str, int]
     n_participants: int | None
+    ties: Comparisons | None
 
 
 def _derive(selection: "_Selection", reading: Reading) -> _Derived:
@@ -243,15 +252,16 @@ def _derive(selection: "_Selection", reading: Reading) -> _Derived:
     block_ids = _group_ids(interpretation, "block")
     split = _split(interpretation, explicit="split" in reading.roles)
     layout = layout if split is not None else layout.without("split")
-    keep, dropped = _usable_rows(interpretation, reading)
-    codes, source = interpretation.comparisons(keep)
+    keep, is_tie, dropped = _usable_rows(interpretation, reading)
+    derived = interpretation.comparisons(keep)
+    codes, source = derived
     numbering = _number_objects(interpretation, reading)
     rows = numbering.numbers[codes]
     n_used = table.n_rows - sum(dropped.values())
     people, person_names, n_participants = _participants(interpretation)
     times = response_times(table, layout, "time" in reading.roles, notes)
-    sides = chosen_sides(interpretation, explicit="side" in reading.roles)
-    layout = layout.without(*(role for role, values in (("time", times), ("side", sides)) if values is None))
+    positions = option_positions(interpretation, derived, explicit="side" in reading.roles)
+    layout = layout.without(*(role for role, values in (("time", times), ("side", positions)) if values is None))
     random = random_questions(table, selection.kinds)
     if random is not None:
         layout = Layout(layout.form, {**layout.columns, "random": (random.column,)})
@@ -261,7 +271,10 @@ def _derive(selection: "_Selection", reading: Reading) -> _Derived:
                 f"{n_random:,} of {table.n_rows:,} questions were drawn at random "
                 f"({table.title(random.column)}); errors on held-out answers are measured on these"
             )
-    trials = Trials(times, sides, table.lines, None if random is None else random.rows)
+    of_rows = Trials(times, None, table.lines, None if random is None else random.rows)
+    trials = of_rows.take(source) if len(of_rows) else of_rows
+    if positions is not None and len(source):
+        trials = dataclasses.replace(trials, positions=positions)
     make = Comparisons.from_triplets if rows.shape[1] == 3 else Comparisons.from_quadruplets
     comparisons = make(
         rows,
@@ -271,23 +284,30 @@ def _derive(selection: "_Selection", reading: Reading) -> _Derived:
         answers=answer_ids[source] if answer_ids is not None else source if len(source) > n_used else None,
         people=None if people is None else people[source],
         blocks=None if block_ids is None else block_ids[source],
-        trials=trials.take(source) if len(trials) else None,
+        trials=trials if len(trials) else None,
     )
     if comparisons.person_names is not None:
         occurring = tuple(person_names[int(number)] for number in comparisons.person_names)
         comparisons = comparisons.replace(person_names=occurring)
-    comparisons, one_sided = without_one_sided(comparisons)
-    if one_sided:
-        notes.append(one_sided)
+    ties, tied = None, np.zeros(len(source), dtype=bool) if is_tie is None else is_tie[source]
+    answers, artefact = without_artefacts(comparisons.take(~tied) if tied.any() else comparisons)
+    if artefact:
+        notes.append(artefact)
         layout = layout.without("side")
+    if not tied.any():
+        comparisons = answers
     if "block" not in {**layout.columns, **reading.roles}:
         used = [*selection.columns, *layout.objects, *layout.labels]
         comparisons, block_column, block_notes = find_blocks(comparisons, table, used, source)
         notes += block_notes
         if block_column is not None:
             layout = Layout(layout.form, {**layout.columns, "block": (block_column,)})
+    if tied.any():
+        ties, source = comparisons.take(tied), source[~tied]
+        comparisons = answers.replace(blocks=comparisons.take(~tied).blocks)
+        notes.append(f"{counted(len(ties), 'tie')} are kept apart from the other answers")
     is_test = _test_rows(table, layout, comparisons, None if split is None else split[source], notes)
-    return _Derived(comparisons, is_test, layout, numbering, dropped, n_participants)
+    return _Derived(comparisons, is_test, layout, numbering, dropped, n_participants, ties)
 
 
 def _answers(export: Export, reading: Reading) -> Answers:
@@ -295,7 +315,7 @@ def _answers(export: Export, reading: Reading) -> Answers:
     selection = _select_rows(export, reading)
     interpretation = selection.interpretation
     table, notes = interpretation.table, interpretation.notes
-    comparisons, is_test, layout, numbering, dropped, n_participants = _derive(selection, reading)
+    comparisons, is_test, layout, numbering, dropped, n_participants, ties = _derive(selection, reading)
     n_repeated, n_contradictory = repeated_and_contradictory(comparisons)
     used_columns = {*selection.columns, *(place for places in layout.columns.values() for place in places)}
     summary = Summary(
@@ -322,8 +342,8 @@ def _answers(export: Export, reading: Reading) -> Answers:
         notes=tuple(dict.fromkeys([*table.notes, *notes])),
     )
     if is_test is None:
-        return Answers(comparisons, None, summary, selection.checks)
-    return Answers(comparisons.take(~is_test), comparisons.take(is_test), summary, selection.checks)
+        return Answers(comparisons, None, summary, selection.checks, ties)
+    return Answers(comparisons.take(~is_test), comparisons.take(is_test), summary, selection.checks, ties)
 
 
 def _name(table: Table, position: int) -> str:
@@ -465,30 +485,44 @@ def _without_unmarked_checks(rows: _Rows, is_check: NDArray[np.bool_], checks: M
     )
 
 
-def _usable_rows(interpretation: Interpretation, reading: Reading) -> tuple[NDArray[np.bool_] | None, dict[str, int]]:
-    """Return a mask of the usable rows (None: all), and the numbers of dropped rows by reason.
+def _usable_rows(
+    interpretation: Interpretation, reading: Reading
+) -> tuple[NDArray[np.bool_] | None, NDArray[np.bool_] | None, dict[str, int]]:
+    """Return a mask of the usable rows (None: all), one of the ties among them, and the numbers of dropped rows.
 
     The first row with a problem that is not to be dropped raises an error.
     """
     table, problems = interpretation.table, interpretation.problems
     if not problems:
-        return None, {}
+        return None, None, {}
     policy = {"ties": reading.ties, "self_pairs": reading.self_pairs, "missing": reading.missing}
+    if reading.ties == "keep" and interpretation.kind not in ("triplet", "quadruplet"):
+        policy["ties"] = "drop"
     keep = np.ones(table.n_rows, dtype=bool)
+    is_tie = np.zeros(table.n_rows, dtype=bool)
     dropped: dict[str, int] = {}
     for problem in problems:
+        if policy[problem.option] == "keep":
+            is_tie |= problem.rows
+            continue
         new = problem.rows & keep
         if policy[problem.option] == "drop" and new.any():
             dropped[problem.option] = dropped.get(problem.option, 0) + int(new.sum())
             keep &= ~new
-    fatal = [(int(np.argmax(problem.rows & keep)), problem) for problem in problems if (problem.rows & keep).any()]
+    fatal = [
+        (int(np.argmax(problem.rows & keep)), problem)
+        for problem in problems
+        if policy[problem.option] != "keep" and (problem.rows & keep).any()
+    ]
     if fatal:
         row, problem = min(fatal, key=lambda pair: pair[0])
         way_out = f"correct the file or pass {{{problem.option}}}"
         raise table.error(row, Message(problem.message(row), way_out, **{problem.option: "drop"}))
     if not keep.any():
         raise ValueError(f"{table.path}: no answer is left after dropping {describe_counts(dropped)}")
-    return keep, dropped
+    if not (keep & ~is_tie).any():
+        raise ValueError(f"{table.path}: all answers are ties, which say nothing about distances")
+    return keep, is_tie, dropped
 
 
 # ---- columns other than objects ----

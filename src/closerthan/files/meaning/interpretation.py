@@ -115,9 +115,15 @@ class Interpretation:
         return self.table.title(self.layout.columns[role][which])
 
     @property
-    def picked_side(self) -> NDArray[np.intp] | None:
-        """0 if the left object was chosen, 1 if the right one was, -1 if neither; None for other questions."""
-        return self._picked if "winner" in self.layout.form.roles else None
+    def options(self) -> Codes | None:
+        """The objects from which people chose, in the order of presentation; None if the columns do not tell it.
+
+        They do not if the order of the columns says what the answer is, as in a list whose last object is the odd one.
+        """
+        roles = self.layout.form.roles
+        if "winner" in roles or (roles[0] == "items" and len(roles) > 1):
+            return self._items[:, 1:] if self.kind == "triplet" and "items" in roles else self._items
+        return self._of("shown") if "shown" in roles else None
 
     # ---- finding problems ----
 
@@ -344,7 +350,8 @@ class Interpretation:
             return DerivedRows(rows, source)
         if self._items.shape[1] > 3:
             return self._odd_of_many(selected, source)
-        picked, first, second = _three(self._items[selected], self._picked[selected])
+        chosen = self._picked[selected]
+        picked, first, second = _three(self._items[selected], np.where(chosen < 0, 1, chosen))  # -1 is a tie
         if self.kind == "triplet":
             anchor = self._items[selected][:, 0]
             other = np.where(first == anchor, second, first)

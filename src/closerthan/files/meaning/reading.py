@@ -22,7 +22,7 @@ class ReadingOptions(TypedDict, total=False):
     numbering: Literal["0-based", "1-based", "names"] | None
     names: Sequence[str] | None
     n_objects: int | None
-    ties: Literal["error", "drop"]
+    ties: Literal["error", "drop", "keep"]
     self_pairs: Literal["error", "drop"]
     missing: Literal["error", "drop"]
     where: Mapping[str | int, Any] | None
@@ -47,7 +47,7 @@ class Reading:
     >>> Reading.of({"ties": "skip"})
     Traceback (most recent call last):
     ...
-    closerthan.checks.ParameterError: ties is 'skip'; it must be "error" or "drop"
+    closerthan.checks.ParameterError: ties is 'skip'; it must be "error" or "drop" or "keep"
     """
 
     kind: str | None = None
@@ -55,7 +55,7 @@ class Reading:
     numbering: Literal["0-based", "1-based", "names"] | None = None
     names: Sequence[str] | None = None
     n_objects: int | None = None
-    ties: Literal["error", "drop"] = "error"
+    ties: Literal["error", "drop", "keep"] = "error"
     self_pairs: Literal["error", "drop"] = "error"
     missing: Literal["error", "drop"] = "error"
     where: Mapping[str | int, Any] | None = None
@@ -105,7 +105,7 @@ class Reading:
     def keeps_all_rows(self) -> bool:
         """True if no rows are selected or dropped, which is a condition for reading a file in blocks."""
         selects_rows = self.where is not None or self.variable is not None or self.catch_column is not None
-        return not selects_rows and "drop" not in (self.ties, self.self_pairs, self.missing)
+        return not selects_rows and {self.ties, self.self_pairs, self.missing} == {"error"}
 
     @property
     def identifies_objects(self) -> bool:
@@ -115,7 +115,7 @@ class Reading:
     @property
     def file(self) -> FileOptions:
         """Options about the format of the file."""
-        return FileOptions(self.header, self.delimiter, self.encoding, self.variable)
+        return FileOptions(self.header, self.delimiter, self.encoding, self.variable, ties=self.ties == "keep")
 
 
 _CHECKED_INIT = checked(Reading.__init__)

@@ -1,14 +1,15 @@
-"""Response times, and the side on which the chosen object was shown."""
+"""Response times, and the positions at which objects were shown."""
 
 import numpy as np
 from numpy.typing import NDArray
 
 from closerthan.comparisons.column_names import SECONDS, plain
+from closerthan.comparisons.trials import UNKNOWN
 from closerthan.files.formats.tables import MISSING, Table
 from closerthan.files.meaning.columns import Layout
-from closerthan.files.meaning.interpretation import Interpretation, Objects
+from closerthan.files.meaning.interpretation import DerivedRows, Interpretation, Objects
 
-__all__ = ["WRITTEN_TIME", "chosen_sides", "response_times"]
+__all__ = ["WRITTEN_TIME", "option_positions", "response_times"]
 
 WRITTEN_TIME = "response_time_s"
 """Column of response times in files written by closerthan, which is always in seconds."""
@@ -71,10 +72,28 @@ def _plausible_unit(median: float, named_unit: float | None) -> float:
     return 1e-3 if named_unit == 1 and median > _SLOWEST_NAMED else named_unit
 
 
-def chosen_sides(interpretation: Interpretation, explicit: bool) -> NDArray[np.int8] | None:
+def option_positions(interpretation: Interpretation, derived: DerivedRows, explicit: bool) -> NDArray[np.int8] | None:
+    """Return the positions of the near and the far object of each comparison; None if the file does not tell them.
+
+    Positions are counted from 0, so that 0 is left and 1 is right if there are two options; -1 is unknown.
+    """
+    rows, source = derived
+    options = interpretation.options
+    if options is not None:
+        shown = options[source]
+        places = [(shown == rows[:, column, None]) for column in (1, 2)]
+        positions = [np.where(place.any(axis=1), place.argmax(axis=1), UNKNOWN) for place in places]
+    else:
+        sides = _chosen_sides(interpretation, explicit)
+        if sides is None:
+            return None
+        near = sides[source]
+        positions = [near, np.where(near == UNKNOWN, UNKNOWN, 1 - near)]
+    return np.stack(positions, axis=1).astype(np.int8)
+
+
+def _chosen_sides(interpretation: Interpretation, explicit: bool) -> NDArray[np.int8] | None:
     """Return the side of the chosen object in each row: 0 left, 1 right, -1 unknown; None if the file has no sides."""
-    if interpretation.picked_side is not None:
-        return interpretation.picked_side.astype(np.int8)
     table, places = interpretation.table, interpretation.layout.columns.get("side", ())
     if len(places) == 1:
         return _named_sides(table, places[0], explicit, interpretation.notes)

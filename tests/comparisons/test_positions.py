@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import closerthan as ct
-from closerthan.comparisons.sides import without_one_sided
+from closerthan.comparisons.positions import without_artefacts
 
 N_PEOPLE, PER_PERSON = 12, 40
 
@@ -28,7 +28,7 @@ def comparisons(sides_of_a_person, seed=0):
 
 def test_sides_are_ignored_if_all_people_prefer_the_same_one():
     for shared in (0.0, 0.01, 0.98, 1.0):
-        answers, sentence = without_one_sided(comparisons([shared] * N_PEOPLE))
+        answers, sentence = without_artefacts(comparisons([shared] * N_PEOPLE))
         assert answers.sides is None
         assert "sides are ignored" in sentence
 
@@ -36,7 +36,7 @@ def test_sides_are_ignored_if_all_people_prefer_the_same_one():
 def test_sides_are_kept_if_only_some_people_prefer_one():
     for shares in ([0.5] * N_PEOPLE, [1.0] + [0.5] * 11, [0.85] * N_PEOPLE, [1.0] * 9 + [0.5] * 3):
         answers = comparisons(shares)
-        assert without_one_sided(answers) == (answers, "")
+        assert without_artefacts(answers) == (answers, "")
 
 
 def test_sides_are_kept_if_the_preference_is_moderate():
@@ -46,7 +46,7 @@ def test_sides_are_kept_if_the_preference_is_moderate():
         sides = np.where(np.arange(len(rows)) % 10 < on_the_left, 0, 1)
         for columns in ({"people": people}, {}):
             answers = ct.Comparisons.from_triplets(rows, trials=ct.Trials(sides=sides), **columns)
-            assert (without_one_sided(answers)[0].sides is None) == is_ignored
+            assert (without_artefacts(answers)[0].sides is None) == is_ignored
 
 
 def test_one_careless_person_with_most_answers_does_not_make_the_file_one_sided():
@@ -54,13 +54,13 @@ def test_one_careless_person_with_most_answers_does_not_make_the_file_one_sided(
     people = np.where(np.arange(1000) < 980, 0, 1 + np.arange(1000) % 2)
     sides = np.where(people == 0, 0, np.arange(1000) // 2 % 2)
     answers = ct.Comparisons.from_triplets(rows, people=people, trials=ct.Trials(sides=sides))
-    assert without_one_sided(answers)[0] is answers
+    assert without_artefacts(answers)[0] is answers
 
 
 def test_a_few_answers_on_one_side_are_chance():
     rows, people, _ = study([1.0])
     answers = ct.Comparisons.from_triplets(rows[:19], people=people[:19], trials=ct.Trials(sides=[0] * 19))
-    assert without_one_sided(answers)[0] is answers
+    assert without_artefacts(answers)[0] is answers
 
 
 def test_answers_are_counted_and_not_comparisons():
@@ -69,8 +69,8 @@ def test_answers_are_counted_and_not_comparisons():
     answer = np.concatenate([np.repeat([0, 1], 60), np.arange(2, 42)])
     sides = np.where(answer < 2, 0, 1)
     answers = ct.Comparisons.from_triplets(rows[:160], answers=answer, trials=ct.Trials(sides=sides))
-    assert without_one_sided(answers)[0].sides is None
-    assert "on the right in 95.2 %" in without_one_sided(answers)[1]
+    assert without_artefacts(answers)[0].sides is None
+    assert "on the right in 95.2 %" in without_artefacts(answers)[1]
 
 
 @pytest.fixture(params=["left is chosen", "a side column"])

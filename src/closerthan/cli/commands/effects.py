@@ -1,0 +1,82 @@
+"""``closerthan effects``: what decides answers besides the map."""
+
+import sys
+from typing import TYPE_CHECKING
+
+import typer
+
+from closerthan.cli.options import AnswersFile, Fitting, OutputFolder, Reading, fitting_options, reading, with_options
+
+if TYPE_CHECKING:
+    from closerthan.people.effects import AnswerEffects
+
+EFFECTS = {
+    "people.csv": "one line per person: preferences for positions, repetition, ties and lapses, with their intervals",
+    "terms.csv": "what each of these terms explains, in bits per held-out answer",
+    "models.csv": "how well the map and the terms predict held-out answers",
+    "map.csv": "the map that was estimated together with the terms",
+    "map.png": "the same as a picture",
+}
+"""The files of closerthan effects."""
+
+MOST_LINES = 40  # people on the screen; the file has all
+
+
+@with_options(output=OutputFolder, fitting=fitting_options(), reading=reading)
+def effects(
+    file: AnswersFile,
+    *,
+    output: OutputFolder,
+    fitting: Fitting,
+    reading: Reading,
+) -> None:
+    """Find out what decides answers besides the map: positions on the screen, repetition, ties and lapses.
+
+    They are estimated together with the map, for each person. Held-out answers show what each of them explains.
+    """
+    import closerthan as ct
+    from closerthan.cli.output import save_figures
+    from closerthan.cli.screen import end_with_folder, print_columns, print_sentences, print_summary
+    from closerthan.files import write_map
+    from closerthan.plotting import map_figure
+    from closerthan.saving import whole_csv, whole_folder
+
+    fitting.refuse_file()
+    folder = output.path(file, "effects", EFFECTS)
+    keeps_ties = reading.arguments.get("ties") != "drop"
+    answers = (reading.with_arguments(ties="keep") if keeps_ties else reading).read(file)
+    print_summary(answers.summary)
+    estimates = ct.answer_effects(
+        answers.comparisons,
+        ties=answers.ties,
+        settings=fitting.settings,
+        **fitting.run_options(sys.stderr.isatty()),
+    )
+    evidence, result = estimates.evidence, estimates.result
+    with whole_folder(folder, replace=output.force) as draft:
+        estimates.to_csv(draft / "people.csv")
+        estimates.terms_to_csv(draft / "terms.csv")
+        whole_csv(draft / "models.csv", evidence.csv_titles, evidence.csv_rows())
+        write_map(result.embedding, result.names, draft / "map.csv")
+        title = "The map, without the effects of positions, repetition, ties and lapses"
+        save_figures(draft, {"map.png": map_figure(result.embedding, result.names, title=title)}, output.figure_format)
+    if estimates.kept:
+        _print_people(estimates)
+        typer.echo("")
+    print_columns(("model", "held-out answers right", "bits"), evidence.rows())
+    typer.echo("")
+    print_sentences(estimates.sentences)
+    end_with_folder(folder, EFFECTS, "")
+
+
+def _print_people(estimates: "AnswerEffects") -> None:
+    """Print the numbers of each person, and what they mean."""
+    from closerthan.cli.screen import print_columns, print_wrapped
+
+    rows = estimates.rows()
+    print_columns(estimates.titles, rows[:MOST_LINES], gap=2)
+    if len(rows) > MOST_LINES:
+        typer.echo(f"... and {len(rows) - MOST_LINES:,} more lines")
+    typer.echo("")
+    for effect in estimates.effects:
+        print_wrapped(f"{effect.name}: {effect.meaning}", indent=0)
