@@ -85,8 +85,6 @@ def open_table(path: Path, is_column: Callable[[str], bool], options: FileOption
         return ParquetTable(path)
     if suffix == ".sqlite":
         return StudyTable(path, options.ties)
-    if suffix == ".jrzip":
-        return JatosArchive(path)
     check_decompressed_size(path)
     if suffix in (".jsonl", ".ndjson", ".json") or (suffix == ".txt" and is_json_text(path)):
         return JsonArrayTable(path) if is_array(path) else JsonLinesTable(path)

@@ -111,8 +111,8 @@ def read_answers(path: str | os.PathLike[str] | Any, **options: Unpack[ReadingOp
         Number of objects, if some may not occur in the file.
     ties, self_pairs, missing
         What to do with ties, with answers that compare an object with itself, and with answers that have an empty
-        cell: raise an "error" or "drop" them. With ``ties="keep"``, ties between two options are read as well, apart from the other answers
-        (:attr:`Answers.ties`); other ties are dropped.
+        cell: raise an "error" or "drop" them. With ``ties="keep"``, ties between two options are read as well, apart
+        from the other answers (:attr:`Answers.ties`); other ties are dropped.
     where
         Read only rows that have a certain value (or one of a list) in a column, ``{"block": [1, 2]}``, or that satisfy
         conditions, which begin with !=, <, <=, > or >=: ``{"worker": "!=w7", "rt": [">=300", "<5000"]}``.
