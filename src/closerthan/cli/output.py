@@ -59,7 +59,7 @@ WHAT = {
     "ellipses.csv": "the same in numbers: half axes of the ellipses, and how well each object is determined",
     "neighbours.png": "the map with lines between probable neighbours",
     "neighbours.csv": "the same in numbers: probabilities",
-    "calibration.png": "predicted probabilities against how often they were right",
+    "calibration.png": "observed frequencies of held-out answers against predicted probabilities",
     "calibration.csv": "the same in numbers",
     "groups.csv": "the group of each object",
     "groups.png": "the tree of the groups",

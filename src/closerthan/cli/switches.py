@@ -1,4 +1,4 @@
-"""Commands whose help shows switches as switches, and common options first."""
+"""Commands whose help shows no value type for flags, and lists common options first."""
 
 from collections.abc import Callable
 from typing import Any, TypeVar
