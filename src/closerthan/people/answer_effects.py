@@ -1,7 +1,7 @@
-"""answer_effects: what decides answers besides the map, estimated together with the map.
+"""answer_effects: what influences answers besides the map, estimated together with the map.
 
 The terms are a preference for positions on the screen, repetition of the position chosen last, ties and lapses, each
-with numbers for every person (:mod:`closerthan.objective.answer_terms`). Held-out answers decide which of them stay
+with parameters for every person (:mod:`closerthan.objective.answer_terms`). Held-out answers decide which terms to keep
 (:mod:`closerthan.people.held_out_terms`). If such effects are strong, a map that ignores them absorbs them, and its
 accuracy cannot be compared with that of models that have them.
 
@@ -50,7 +50,7 @@ def answer_effects(
     result: Result | None = None,
     **options: Unpack[FitOptions],
 ) -> AnswerEffects:
-    """Estimate what decides answers besides the map: positions, repetition, ties and lapses.
+    """Estimate what influences answers besides the map: positions, repetition, ties and lapses.
 
     Each term is kept only if it improves the prediction of held-out answers: if the 95 % interval of the gain is
     positive.

@@ -1,4 +1,4 @@
-"""Held-out trials of the terms of an answer: what do positions, repetition, ties and lapses explain?
+"""Tests of the terms of an answer on held-out answers: what do positions, repetition, ties and lapses explain?
 
 Some whole answers are held out, and models that were fitted to the others predict them. All models are fitted in the
 same way: the map, the terms and the differences between people together (:mod:`closerthan.objective.answer_terms`). For
@@ -6,7 +6,7 @@ each model, a factor of the log similarities and one of the preferences are fitt
 term gains nothing by making up for probabilities that are too extreme.
 
 Terms enter one after another: of those that are not in the model, the one that gains most bits per answer enters if the
-95 % interval of its gain is positive. What remains outside explains nothing beyond the terms that are inside.
+95 % interval of its gain is positive. Terms that never enter explain nothing beyond those that did.
 """
 
 import dataclasses
@@ -35,10 +35,10 @@ __all__ = ["FittedTerms", "ScoredModel", "TermEvidence", "TermFits", "TermTrials
 
 FOLDS = 5
 FEWEST_PEOPLE = 5  # with fewer, questions are the independent units, and the conclusions are about these people
-FIRST_SPREADS = Terms(0.5, 0.5, 0.5, 1.0)  # at which the estimation of the spreads begins
+FIRST_SPREADS = Terms(0.5, 0.5, 0.5, 1.0)  # initial values for the estimation of the spreads
 FIRST_LAPSES = -3.0  # logit of a rate of 5 %
-ROUNDS, STEPS = 2, 6  # of fitting map and terms together, and of estimating the spreads in between
-FEW_ITERATIONS = 6  # of fitting the terms before their spreads are estimated again
+ROUNDS, STEPS = 2, 6  # rounds of fitting map and terms together, and steps of estimating the spreads in between
+FEW_ITERATIONS = 6  # iterations of fitting the terms before their spreads are estimated again
 FACTORS = (-2.0, 1.0)  # limits of the logarithms of the factors of held-out scores
 
 
@@ -53,7 +53,7 @@ class FittedTerms:
     x
         The map.
     means, latent
-        The means of the numbers that describe a person, and the standard normal variables of each person.
+        The means of the parameters, and the standard normal variables of each person.
     """
 
     model: AnswerModel
@@ -69,7 +69,7 @@ class FittedTerms:
 
     @property
     def numbers(self) -> Array:
-        """The numbers of each person."""
+        """The parameters of each person."""
         return self.model.numbers(self.means, self.latent)
 
     @property
@@ -78,7 +78,7 @@ class FittedTerms:
         return np.asarray(self.numbers @ self.model.design.basis)
 
     def moved_to(self, model: AnswerModel) -> Point:
-        """Return the point of another model with the same terms at which people have the same numbers."""
+        """Return the point of another model with the same terms at which people have the same parameters."""
         latent = self.latent * _ratios(self.model, model)
         return model.at(model.vector(self.x, self.means, latent))
 

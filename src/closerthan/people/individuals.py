@@ -251,7 +251,7 @@ def _assembled(
 
 
 class _About(NamedTuple):
-    """What else a result tells."""
+    """Attributes of a result besides the map and the weights."""
 
     spread: Spread
     evidence: Evidence | None

@@ -112,8 +112,8 @@ class Findings:
     individuals
         How much each person weighs the dimensions of the map; None if the loss has no probabilities of whole answers.
     effects
-        What decides answers besides the map; None if the positions of the objects on the screen are unknown, or if the
-        loss has no probabilities of whole answers.
+        What influences answers besides the map; None if the positions of the objects on the screen are unknown, or if
+        the loss has no probabilities of whole answers.
     curve
         Learning curve: are the answers enough?
     left_out
