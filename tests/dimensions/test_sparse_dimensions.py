@@ -134,7 +134,7 @@ def test_a_dimension_that_does_not_return_is_marked(dimensions):
     marked = dataclasses.replace(dimensions, correlations=correlations)
     assert not marked.is_reproducible[0]
     assert marked.rows()[0][0] == "1 ?"
-    assert "did not return" in marked.advice[0]
+    assert "did not reappear" in marked.advice[0]
     assert marked.reproducible().n_dims == dimensions.reproducible().n_dims - 1
     assert "<table>" in marked._repr_html_()
 

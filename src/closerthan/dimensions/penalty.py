@@ -39,7 +39,7 @@ def search_penalty(first: float, try_penalty: Callable[[float], PenaltyTried]) -
 
     Penalties form a geometric series. The search goes up from the first one until held-out answers are predicted worse,
     and down if the first step up was worse. Each fit starts afresh: dimensions that a larger penalty has removed do not
-    come back, and dimensions that fit noise at a smaller one do not go.
+    reappear, and dimensions that fit noise at a smaller one do not vanish.
 
     Parameters
     ----------
