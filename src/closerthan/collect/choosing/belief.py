@@ -41,7 +41,7 @@ N_MAPS = 8  # random starts of the map, and replicates
 SOLVER = Polyak(finish=1000.0)
 PENALTY = 3e-4
 CHOOSE_AGAIN = 2.0  # factor by which the answers must have grown before the loss and the penalty are chosen again
-REPLICATE = FitOptions(solver="lbfgs", epochs=20, tolerance=None)  # from a map, to which the replicate is close
+REPLICATE = FitOptions(solver="lbfgs", epochs=20, tolerance=None)  # a replicate is close to its first map
 
 
 @dataclasses.dataclass(frozen=True, repr=False, eq=False)

@@ -157,7 +157,7 @@ def enough(answers: Comparisons, result: Result, time_limit: float | None = None
     try:
         curve = live_curve(answers, result, time_limit)
     except TimeOverError:
-        return "Not measured: with so many answers it takes too long here. Export them, and run closerthan enough."
+        return "Not measured: with this many answers it takes too long here. Export them, and run closerthan enough."
     except ValueError as error:  # for example, four objects make only four sets of three
         return f"Not measured: {error}."
     if curve.is_chance:

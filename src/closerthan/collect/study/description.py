@@ -154,7 +154,7 @@ class Study:
 
     @cached_property
     def screen(self) -> Screen:
-        """What a question shows, and how many options participants pick."""
+        """The screen on which a question is shown, with the number of options to pick."""
         return Screen.of(self.kind, self.shown, self.picks)
 
     @cached_property
