@@ -240,7 +240,7 @@ def _scratch(rows, order):
 
 @kernel
 def _measured(rule, rows, order, first, x, scratch):
-    """Fill the buffers with the pairs of as many choices as they hold; return the place after the last one."""
+    """Fill the buffers with the pairs of consecutive choices, as far as there is room; return the place after them."""
     places, measures, scores, slopes = scratch
     last, size = first, 0
     while last < _number(rows, order):

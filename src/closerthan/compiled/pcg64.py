@@ -51,8 +51,8 @@ def generator(typing_context: Any, seed: Any) -> Any:
             return builder.xor(word, builder.lshr(word, _WORD(16)))
 
         def mixed(x: Any, y: Any) -> Any:
-            left, right = MIXING
-            return folded(builder.sub(builder.mul(_WORD(left), x), builder.mul(_WORD(right), y)))
+            of_x, of_y = MIXING
+            return folded(builder.sub(builder.mul(_WORD(of_x), x), builder.mul(_WORD(of_y), y)))
 
         halves = builder.trunc(arguments[0], _WORD), builder.trunc(builder.lshr(arguments[0], _HALF(32)), _WORD)
         hashed = hashes(*ENTROPY_HASH)

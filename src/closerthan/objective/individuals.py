@@ -38,8 +38,8 @@ BLOCK_ROWS = 2**13  # rows of personal maps that are evaluated together; with 20
 class Spread(NamedTuple):
     """Prior standard deviations of log weights between people.
 
-    The logarithm of a weight is the sum of a number for the person, who may answer more or less consistently than
-    others, and a number for the person and the dimension.
+    The logarithm of a weight is the sum of a term for the person, who may answer more or less consistently than others,
+    and a term for the person and the dimension.
 
     Examples
     --------

@@ -340,7 +340,7 @@ class ChoiceTotals(NamedTuple):
 
     @classmethod
     def of(cls, sizes: Order, weights: Array | None) -> Self:
-        """Return the totals of choices among so many pairs each; weights of None are all 1."""
+        """Return the totals of choices among these numbers of pairs; weights of None are all 1."""
         weights = np.ones(len(sizes)) if weights is None else weights
         return cls(*(float(np.sum(weights * terms)) for terms in (1.0, sizes - 1, np.log(sizes))))
 

@@ -503,7 +503,7 @@ class LockFreeWalk:
 
     @property
     def mean_rows(self) -> torch.Tensor:
-        """The average, with padded rows."""
+        """The average of the maps, with padded rows."""
         return self._mean
 
     def update_average(self) -> None:
