@@ -109,7 +109,7 @@ def test_a_name_says_most_of_an_object_with_other_parameters():
 
 
 def briefly_fitted(loss):
-    """By the solver that needs the fewest kernels: a loss of one's own is compiled for each of them."""
+    """Fit with the solver that needs the fewest kernels, since a user-defined loss is compiled for each of them."""
     return ct.embed(ct.datasets.eurodist().comparisons(), loss=loss, solver="batch", seed=0, epochs=2)
 
 
@@ -124,7 +124,7 @@ def test_a_class_of_the_users_own_is_marked_and_comes_back_as_name_and_parameter
 
 
 class Unlucky(ct.Loss):
-    """A class whose parameters are called like the marks in a file."""
+    """A class whose parameters have the names of the keys in a file."""
 
     own: float = 1.0
     name: float = 2.0
@@ -410,9 +410,9 @@ OTHERS = (
 
 
 def named(tree):
-    """What a module has as a variable, a parameter, a keyword, an attribute or the key of a dictionary.
+    """Return the names that a module uses for variables, parameters, keywords, attributes and dictionary keys.
 
-    No docstrings and no messages; nor a key with a text for its value, as in a table of why a fit ended.
+    Docstrings and messages do not count, nor do keys whose values are texts, as in a table of reasons for ending.
     """
     for node in ast.walk(tree):
         match node:

@@ -49,7 +49,7 @@ def text(path):
 
 
 def said(*words):
-    """The one sentence of an error."""
+    """Return the single sentence of an error."""
     done = closerthan(*words, code=2)
     assert "Traceback" not in done.stderr
     *_, last = done.stderr.strip().split("\n")

@@ -17,7 +17,7 @@ from closerthan.cli import app
 OURS = {**os.environ, "PYTHONPATH": str(Path(ct.__file__).parents[1]), "COLUMNS": "80"}
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals are sent as on Unix")
 
-# What happens to the process, and when, is part of the program that it runs: so no test depends on time.
+# The program of each process says what happens to it and when, so no test depends on time.
 RUN = "from closerthan.cli import main; main()"
 EVERY_EPOCH = """
 from closerthan.fit import checkpoint
@@ -93,7 +93,7 @@ def fit(folder, *words, before=""):
 
 
 def fit_here(folder, *words):
-    """The same in this process, which is quicker to begin."""
+    """Do the same in this process, which starts sooner."""
     with contextlib.chdir(folder):
         words = [
             "fit",

@@ -40,7 +40,7 @@ def test_how_far_to_go_is_settled_before_any_of_those_together_moves(loss, answe
 
 @pytest.mark.slow
 def test_in_double_precision_the_same_steps_are_exact(loss, answers, rng):
-    """So what differs above is rounding, and nothing else."""
+    """The differences above are therefore rounding errors."""
     x = 0.5 * rng.standard_normal((12, 3))
     order = rng.integers(60, size=70)
     expected, distance = reference.polyak_pass(loss, answers.rows, x, order, 0.05, 4)
@@ -59,7 +59,7 @@ def test_long_walks_in_any_number_of_dimensions_equal_the_reference(kind, n_dims
 
 
 def walked(loss, rows, start, parts, schedule, together):
-    """A walk in stretches: map, average, distance and step at its end."""
+    """Walk in stretches; return the map, average, distance and step at the end."""
     x = start - start.mean(axis=0)
     mean, distance, age, maps = start, 2 * np.mean(np.sum(x**2, axis=1)), 0, []
     for part in parts:
@@ -72,7 +72,7 @@ def walked(loss, rows, start, parts, schedule, together):
 
 
 def test_a_walk_in_stretches_is_one_after_the_other(loss, answers, rng):
-    """Each begins where the last one ended, with a step for its distances, and its end weighs more in the mean."""
+    """Each begins where the last one ended, steps according to its distances, and weighs more in the mean."""
     start = 0.5 * rng.standard_normal((12, 3)) + 3.0
     schedule = StepSchedule(share=0.2, reach=40.0, lateness=2.0)
     objective, order = CPUObjective(answers, loss), rng.integers(60, size=70)
@@ -111,7 +111,7 @@ def test_a_long_stretch_adds_what_two_halves_did(loss, kind, rng):
 
 @pytest.mark.parametrize("least_part", [1, 30])
 def test_the_mean_takes_in_where_two_halves_led_together(least_part, rng):
-    """With small parts the rows of the map are shared among threads as well."""
+    """With small parts, threads also share the rows of the map."""
     answers = random_comparisons("triplets", rng)
     start = rng.standard_normal((12, 3))
     for n_threads in (1, 2):
@@ -176,7 +176,7 @@ def test_what_a_projection_keeps_are_the_widest_directions_of_the_mean(rng):
     np.testing.assert_allclose(pdist(after["mean"]), pdist(before["mean"] @ axes), rtol=1e-9)
     np.testing.assert_allclose(pdist(after["x"]), pdist(before["x"] @ axes), rtol=1e-4)
     np.testing.assert_allclose(after["mean"].mean(axis=0), 0.0, atol=1e-12)
-    # Both are turned alike.
+    # Both are rotated in the same way.
     apart = np.abs((before["x"] - before["mean"]) @ axes).max()
     np.testing.assert_allclose(np.abs(after["x"] - after["mean"]).max(), apart, rtol=1e-3)
     assert after["distance"] == pytest.approx(2 * np.mean(np.sum(after["x"] ** 2, axis=1)))
@@ -214,7 +214,7 @@ def test_it_does_not_matter_how_many_comparisons_rest(kind, share, rng):
 @pytest.mark.parametrize("n_rows", [16, 3 * STRETCH])
 def test_slopes_that_are_no_numbers_move_nothing(n_rows, rng):
     class Rooted(Loss):
-        """Its slopes are infinite where a pair is in one place, and a step along them is no number."""
+        """A loss whose slopes are infinite where two objects coincide, so that a step along them is NaN."""
 
         def value(self, near, far):
             return max(0.0, near**0.5 - far**0.5 + 0.5)

@@ -99,7 +99,7 @@ def test_it_counts_gradients_as_the_paper_does(names, problem):
 
 
 def test_answers_count_by_their_weight(names, problem):
-    """Each answer and its opposite: the map follows those with the larger weight, whichever they are."""
+    """Each answer is accompanied by its opposite, and the map follows those with the larger weight."""
     if names["solver"] == "batch":
         pytest.skip("its fixed step is too long here; that weights equal repeated rows is tested below")
     rows, opposite = problem.train.rows, reversed_rows(problem.train.rows)
@@ -113,7 +113,7 @@ def test_answers_count_by_their_weight(names, problem):
 
 
 def test_weights_equal_repeated_rows(names, problem, rng):
-    """Exactly, for the objective; so a solver that draws nothing takes the same path."""
+    """The objective is exactly the same, so a solver without random draws takes the same path."""
     repeats = rng.integers(1, 4, len(problem.train))
     make = Comparisons.of
     weighted = make(problem.train.rows, weights=repeats, n_objects=15)
@@ -140,7 +140,7 @@ def test_uneven_weights_are_no_reason_to_diverge(names, problem, weights):
     data = Comparisons.of(problem.train.rows, weights=weight, n_objects=15)
     result = ct.embed(data, **names, seed=0, epochs=15)
     if result.stopped_by == "diverged":
-        assert names["solver"] in (*MAY_DIVERGE, "batch")  # whose fixed step knows nothing of weights
+        assert names["solver"] in (*MAY_DIVERGE, "batch")  # its fixed step does not depend on the weights
     assert result.best_record.objective < result.history.objective[0]
     assert result.best_record.train_error < 0.45
 

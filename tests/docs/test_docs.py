@@ -1,4 +1,4 @@
-"""What the README and the guide say, run."""
+"""The code in the README and the guide runs."""
 
 import re
 from pathlib import Path

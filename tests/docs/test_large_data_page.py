@@ -1,4 +1,4 @@
-"""docs/large-data.md has the tables that were measured."""
+"""docs/large-data.md contains the measured tables."""
 
 from benchmarks.large_data import PAGE, page
 

@@ -1,4 +1,4 @@
-"""Whatever we print to be pasted works: commands of advice, commands and Python of reports, the lines of pages."""
+"""Everything that we print for pasting works: commands in advice, code in reports, and lines of pages."""
 
 import json
 import re

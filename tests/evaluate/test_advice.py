@@ -1,4 +1,4 @@
-"""What to try next: each piece of advice has a reason in the answers."""
+"""Advice on what to try next: each piece has a reason in the answers."""
 
 import numpy as np
 import pytest

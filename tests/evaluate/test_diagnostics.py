@@ -1,4 +1,4 @@
-"""What no map can get right, and what no comparison links."""
+"""Contradictions that every map gets wrong, and objects that no comparison links."""
 
 import dataclasses
 import itertools

@@ -1,4 +1,4 @@
-"""Whatever is held out is held out whole: no answer, question or person is on both sides."""
+"""Units are held out as a whole: no answer, question or person is on both sides."""
 
 import pickle
 
@@ -111,7 +111,7 @@ def by_the_race(study, by, monkeypatch, tmp_path):
 
 
 def watching(monkeypatch):
-    """All pairs of a training and a held-out part that fits have from now on."""
+    """Record all pairs of a training and a held-out part that later fits use."""
     seen = []
     plain = fixed_loss._held_out
 
@@ -200,7 +200,7 @@ def test_nothing_is_on_both_sides(place, by, study, monkeypatch, tmp_path):
 
 @pytest.mark.slow
 def test_single_comparisons_claim_too_low_an_error_and_too_many_dimensions():
-    """With screens of 12: what is true is known from new screens."""
+    """With screens of 12 objects; the true error is measured on new screens."""
     study, new = screens(80, 1, every=10**6), screens(400, 2, every=10**6)
     sizes = (1, 2, 3, 5, 8)
     scores = {

@@ -137,7 +137,7 @@ class TestTheSameMap:
 
     @pytest.mark.slow
     def test_when_no_epoch_gains_anything(self, tmp_path):
-        """However often Polyak's steps were made shorter, its state can be read again."""
+        """The state can be read again however often Polyak steps were shortened."""
         settings = {"n_dims": 1, "loss": "gnmds", "penalty": 0, "solver": "polyak", "start": [[0], [1], [3]], "seed": 0}
         settings |= {"tolerance": None, "epochs": 600}
         answers = [[0, 1, 2], [1, 0, 2], [2, 1, 0]]
@@ -243,7 +243,7 @@ class TestRefused:
 
 
 class TestDamaged:
-    """Compiled code believes what it is given: one array of another shape would have it read, and write, anywhere."""
+    """Compiled code does not check its input: with an array of another shape it would read and write anywhere."""
 
     @pytest.mark.parametrize("solver", sorted(set(SOLVERS) - {"lbfgs"}))
     def test_whatever_an_array_is_in_place_of_what_it_should_be(self, solver, problem, tmp_path):
@@ -261,7 +261,7 @@ class TestDamaged:
                 embed(problem.train, **asked, resume=True)
 
     def test_whatever_is_said_about_them(self, problem, tmp_path):
-        """Some of it may be nonsense and yet do no harm; all else is one sentence."""
+        """Some nonsense does no harm; anything else is an error of one sentence."""
         asked = {"loss": "auto", "seed": 0, "epochs": 2, "checkpoint": tmp_path / "state"}
         embed(problem.train, **asked)
         arrays = contents(tmp_path / "state")
@@ -329,7 +329,7 @@ class TestTheChoiceOfALoss:
 class TestHowOften:
     @pytest.fixture
     def writings(self, tmp_path, monkeypatch):
-        """On a clock that a writing moves by three seconds, and the test by as much as it likes."""
+        """Count the writes, on a clock that each write moves by three seconds and the test by any amount."""
         clock, seen = [0.0], []
         monkeypatch.setattr(checkpoint.time, "monotonic", lambda: clock[0])
 

@@ -1,4 +1,4 @@
-"""Ctrl-C, wherever it strikes: never a hang, a lost map or a thread left."""
+"""Ctrl-C at any point of a fit never causes a hang, loses the map or leaves a thread running."""
 
 import signal
 import sys
@@ -35,7 +35,7 @@ def answers(tmp_path_factory):
 
 
 class Struck:
-    """A fit with a signal at one of the lines that the main thread runs in our sources, after it has begun."""
+    """A fit that receives a signal at one of the lines of our sources that the main thread runs after the start."""
 
     def __init__(self, answers, settings, at, kind=signal.SIGINT):
         self.lines, self.epochs, self.result, self.raised = 0, 0, None, False
@@ -93,7 +93,7 @@ def test_wherever_it_strikes_there_is_a_map_if_there_was_one_and_no_thread_is_le
 
 @pytest.mark.parametrize("name", ["polyak", "lbfgs", "several starts"])
 def test_where_a_program_raises_it_by_itself_the_map_is_kept_too(name, answers):
-    """It cannot be so in the last lines, after the map is made."""
+    """This does not apply to the last lines, after the map has been made."""
     before = signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         n_lines = [Struck(answers, SETTINGS[name], at=0).lines for _ in range(2)][-1]

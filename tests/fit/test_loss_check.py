@@ -1,4 +1,4 @@
-"""check_loss(): what is wrong with a loss, if anything is."""
+"""check_loss reports the first problem of a loss, if there is one."""
 
 import math
 import warnings

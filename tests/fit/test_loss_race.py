@@ -1,4 +1,4 @@
-"""loss="auto": the race and what comes of it."""
+"""loss="auto": the race and its outcome."""
 
 import _thread
 import dataclasses
@@ -187,13 +187,13 @@ class FakeFits:
 
 @pytest.fixture
 def simulation():
-    """Answers without noise, and fits that are perfect as yet."""
+    """Answers without noise, and fits that are perfect unless a test changes them."""
     truth = np.random.default_rng(1).standard_normal((30, 2))
     return ct.datasets.simulated(truth, 2_000, seed=0), FakeFits(truth)
 
 
 def away_from(best):
-    """How bad each candidate is: the worse the further it is from the best one on the grid."""
+    """The error of each candidate, which grows with its distance from the best one on the grid."""
     row, column = LOSS_GRID.index(best[0]), PENALTY_GRID.index(best[1])
     return {
         (loss, penalty): 0.15 * (abs(i - row) + abs(j - column))
@@ -404,7 +404,7 @@ def test_with_very_many_answers_a_named_loss_has_no_penalty_unless_asked_for():
 
 @pytest.mark.parametrize(("fewest", "most", "n_train", "n_held_out"), [(100_000, 20_000, 378, 126), (200, 60, 204, 60)])
 def test_no_two_rounds_judge_by_the_same_answers(fewest, most, n_train, n_held_out):
-    """Nor does one by answers that it has fitted; of a large file not all are looked at."""
+    """No round evaluates on answers that it has fitted; of a large file, only some are read."""
     answers = ct.Comparisons(np.array(list(itertools.permutations(range(9), 3))), 9)  # no two are the same
     parts = loss_race._parts(answers, 1, np.random.default_rng(0), fitted=fewest, most_held_out=most)
     places = {tuple(row): place for place, row in enumerate(answers.rows)}
@@ -490,7 +490,7 @@ def test_it_survives_saving(problem, tmp_path):
 
 
 def test_where_nothing_can_be_held_out_there_is_no_race():
-    """Three answers about the same objects say too much about each other."""
+    """Answers about the same objects predict each other, so none can be held out."""
     answers = [[0, 1, 2], [1, 0, 2], [2, 1, 0]]
     result = ct.embed(answers, 1, loss="auto", seed=0)
     expected = ct.embed(answers, 1, loss=loss_race.WITHOUT_RACE, penalty=0, seed=0)
@@ -501,7 +501,7 @@ def test_where_nothing_can_be_held_out_there_is_no_race():
 
 @pytest.mark.parametrize("at", [1, 3, 11])
 def test_ctrl_c_ends_the_race(problem, monkeypatch, at):
-    """Also after the first epochs, where a fit by itself would keep what it has."""
+    """This includes the time after the first epochs, when a single fit would keep its best map."""
     evaluations = itertools.count(1)
     plain = CPUObjective.value
 

@@ -1,4 +1,4 @@
-"""When a fit ends: properties of the stop rules, on made-up histories and on fits."""
+"""Stopping rules: their properties on invented histories and on fits."""
 
 import math
 
@@ -27,7 +27,7 @@ def ends_at(objectives, limits=LIMITS, collapsed=1.0):
 
 class TestConverged:
     def test_what_falls_from_nearly_nothing_to_less_has_come_to_its_end(self):
-        """As on clean answers: each epoch halves the objective, and none of them pays."""
+        """As on clean answers, each epoch halves the objective, but none of them improves the map."""
         assert ends_at([1.0, 0.1, *(1e-3 * 0.5**epoch for epoch in range(20))]) == 5
 
     def test_what_still_pays_goes_on(self):
@@ -140,7 +140,7 @@ class TestFits:
 @pytest.mark.slow
 @pytest.mark.parametrize("tolerance", [1e-3, None])
 def test_a_loss_below_zero_is_fitted_as_well(tolerance):
-    """A user's own, of which a constant was subtracted."""
+    """A user-defined loss from which a constant was subtracted."""
 
     class Lower(ct.Loss):
         def value(self, near, far):

@@ -31,12 +31,12 @@ from closerthan.solvers.polyak import SCALES  # noqa: E402
 from closerthan.solvers.visiting_order import visits  # noqa: E402
 
 DEVICE = GPU("cuda" if HAS_GPU else "cpu")
-# A GPU divides by 0 silently; NumPy, by which the interpreter runs, has a word about it.
+# A GPU divides by 0 silently; NumPy, on which the interpreter runs, warns about it.
 pytestmark = [pytest.mark.filterwarnings("ignore::RuntimeWarning"), *([pytest.mark.cuda] if HAS_GPU else [])]
 
 
 class Branches(Loss):
-    """As many ways to choose as a loss may have."""
+    """A loss with every kind of branch that a loss may have."""
 
     margin: float = 0.3
     power: float = 1.5

@@ -22,7 +22,7 @@ def blobs():
 
 
 def plain_tree(comparisons):
-    """The formula of the paper, in fractions, for all pairs of clusters again at each merge."""
+    """The formula of the paper in exact fractions, evaluated for all pairs of clusters at each merge."""
     clusters = [[one] for one in range(comparisons.n_objects)]
     numbers, merges, votes = list(range(comparisons.n_objects)), [], {}
     for row in comparisons.rows.tolist():

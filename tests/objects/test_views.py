@@ -19,7 +19,7 @@ N_OBJECTS = 15
 
 @pytest.fixture(scope="module")
 def two_views():
-    """Answers about colour, then as many about shape, and which of them tell the two apart."""
+    """Answers about colour, then the same number about shape, and a mask of those that distinguish the two."""
     rng = np.random.default_rng(0)
     colour, shape = 4 * rng.normal(size=(2, N_OBJECTS, 1))
     parts = [ct.datasets.simulated(points, 500, seed=seed) for seed, points in enumerate((colour, shape))]
@@ -190,7 +190,7 @@ def test_a_missing_dimension_is_no_second_view():
 
 
 def interrupting_embed(monkeypatch, after):
-    """Ctrl-C in the middle of a search for views, after so many fits of single maps."""
+    """Press Ctrl-C in the middle of a search for views, after a number of fits of single maps."""
     calls, embed = [], views_module.embed
 
     def sometimes(*args, **settings):

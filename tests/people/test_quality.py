@@ -23,7 +23,7 @@ QUICK = {"loss": "soe", "penalty": 0, "seed": 0}
 
 
 def answered(n_people=12, each=100, careless=(), reversed_by=(), seed=0, **options):
-    """Answers of people about 15 points, some of whom do not look, or answer the other way round."""
+    """Answers about 15 points by people, some of whom guess or reverse their answers."""
     rng = np.random.default_rng(seed)
     rows = ct.datasets.simulated(2 * rng.standard_normal((15, 2)), n_people * each, noise="ste", seed=rng).rows.copy()
     people = np.repeat(np.arange(n_people), each)

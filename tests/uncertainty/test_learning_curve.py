@@ -1,4 +1,4 @@
-"""Is it enough? Errors of growing parts, and what more answers would bring."""
+"""Learning curves: errors of growing subsets, and the predicted gain of more answers."""
 
 import csv
 import dataclasses
@@ -195,7 +195,7 @@ def test_errors_of_all_sizes_are_too_high_or_too_low_together(curve):
 
 
 def judged(rng, number, chance_wrong):
-    """One map's error on so many answers, and the counted one; ``chance_wrong`` of its margins."""
+    """The calibrated and the counted error of a map on some answers; ``chance_wrong`` is a function of the margin."""
     margin = rng.exponential(size=number)
     wrong = rng.random(number) < chance_wrong(margin)
     found = PartErrors(np.arange(number), None, 1)

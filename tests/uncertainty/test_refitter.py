@@ -1,4 +1,4 @@
-"""Refitter: many fits, ended together by Ctrl-C or a time limit, with what is done by then."""
+"""Refitter: many fits that Ctrl-C or a time limit ends together, keeping those that are complete."""
 
 import functools
 import itertools
@@ -24,7 +24,7 @@ QUICK = {"loss": "soe", "penalty": 0, "seed": 0}
 
 @pytest.fixture
 def after(monkeypatch):
-    """Ctrl-C, or the end of the time, in the middle of a fit after so many of them."""
+    """Press Ctrl-C, or let the time end, in the middle of a fit, after a number of complete ones."""
 
     def ends(number, how):
         fit, count = refitter.fit, itertools.count()

@@ -254,7 +254,7 @@ def test_an_object_is_placed_by_as_many_comparisons_as_its_place_has_bits(found)
 
 @pytest.mark.parametrize("n_answers", [1, 3])
 def test_an_object_with_next_to_no_answers_is_not_settled(n_answers):
-    # Weights cannot tell what one answer leaves open: all replicates leave the object where the fit has put it.
+    # Weights cannot change what one answer leaves open: all replicates leave the object where the fit placed it.
     few = [[15, 0, 1], [2, 15, 3], [4, 5, 15]][:n_answers]
     answers = ct.Comparisons.from_triplets(np.concatenate([ANSWERS.rows, few]), n_objects=16)
     found = ct.replicate(answers, n_replicates=20, loss="ste", penalty=0, seed=0)
@@ -320,7 +320,7 @@ def test_findings_name_what_is_not_settled():
 @pytest.mark.slow
 @pytest.mark.parametrize("rate", [0.0, 0.2])
 def test_the_surest_predictions_of_replicates_come_true_as_often_as_they_say(rate):
-    """A fraction of the answers is given without looking; predictions must not be surer than that allows."""
+    """A fraction of the answers are guesses; predictions must not be more confident than that allows."""
     rng = np.random.default_rng(3)
     points = 2.0 * rng.standard_normal((25, 2))
 
