@@ -32,6 +32,12 @@ def code_in(page: Path) -> list[str]:
     return re.findall(r"^```python\n(.*?)^```", page.read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE)
 
 
+def test_no_page_is_longer_than_1500_words() -> None:
+    words = {page.name: len(re.findall(r"\S*\w\S*", page.read_text(encoding="utf-8"))) for page in PAGES}
+    del words["defaults.md"]  # written by benchmarks.defaults
+    assert {name: number for name, number in words.items() if number > 1500} == {}
+
+
 @pytest.mark.parametrize("page", slow_but(ROOT / "README.md", [page for page in PAGES if code_in(page)]), ids=name_of)
 def test_the_python_code_of_a_page_runs(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
