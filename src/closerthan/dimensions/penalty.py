@@ -9,7 +9,7 @@ from closerthan.arrays import Array
 __all__ = ["PenaltyTried", "first_penalty", "search_penalty", "sparsest"]
 
 STEP = 1.25  # factor between neighbouring penalties
-MOST_TRIED = 16  # in each direction
+MOST_TRIED = 16  # maximum number of penalties to try in each direction
 
 
 class PenaltyTried(NamedTuple):

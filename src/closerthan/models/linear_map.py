@@ -33,7 +33,7 @@ from closerthan.solvers.quasi_newton import descend
 __all__ = ["FittedMap", "MapSettings", "fitted_map"]
 
 HELD_OUT = 0.2  # fraction of the answers (or objects) by which the strength of the penalty is chosen
-STRENGTHS = tuple(10.0 ** (1 - number / 2) for number in range(15))  # from 10 to 1e-6
+STRENGTHS = tuple(10.0 ** (1 - number / 2) for number in range(15))  # values from 10 to 1e-6 to try
 PATIENCE = 2  # weaker penalties in a row without a lower held-out loss, after which the search ends
 ITERATIONS = 200
 TOLERANCE = 1e-5  # relative decrease of the objective in an iteration below which a fit ends

@@ -121,7 +121,7 @@ class PersonalAnswers:
     def blocks(self, n_rows: int) -> "Iterator[_Block]":
         """Yield the answers of consecutive people together, as the kernels read them; ``n_rows`` is a typical size."""
         choices = self.choices
-        ends = np.flatnonzero(np.append(np.diff(self.people) > 0, True)) + 1  # of the rows of each person
+        ends = np.flatnonzero(np.append(np.diff(self.people) > 0, True)) + 1  # end of each person's rows
         first_pair = choices.pairs[choices.starts[:-1], 0]  # rows ascend with people, and so do choices
         begin = 0
         for end in _every(ends, n_rows):

@@ -334,7 +334,7 @@ class WithWholeAnswers(WithPolyakWalk[M], Protocol[M]):
 class ChoiceTotals(NamedTuple):
     """Sums over choices that do not depend on the map."""
 
-    weight: float  # of all choices
+    weight: float  # total weight of the choices
     comparisons: float  # weight of the comparisons of each chosen pair with the others
     log_sizes: float  # sum of the losses if all objects coincide, so that each pair is equally likely to be chosen
 

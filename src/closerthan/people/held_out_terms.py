@@ -353,7 +353,7 @@ class _Prediction(NamedTuple):
         def cost(log_factor: float, name: str) -> float:
             return -float(np.average(logs(**{name: log_factor}), weights=weights))
 
-        for name in [name for name, part in parts.items() if part.any()] * 2:  # in turn
+        for name in [name for name, part in parts.items() if part.any()] * 2:  # optimise the factors in turn, twice
             search = minimize_scalar(cost, bounds=FACTORS, args=(name,), method="bounded", options={"xatol": 1e-2})
             factors[name] = float(search.x)
         choices = answers.choices

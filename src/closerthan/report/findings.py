@@ -192,7 +192,7 @@ class Findings:
                 parts[name] = analysis(answers, **arguments)
             except KeyboardInterrupt:
                 left_out.append(Fact(title, "left out", INTERRUPTED))
-            except ValueError as error:  # for instance, too few answers: the other findings must not be lost
+            except ValueError as error:  # for instance too few answers: the other findings must not be lost
                 left_out.append(Fact(title, "left out", str(error)))
 
         if request.n_replicates:

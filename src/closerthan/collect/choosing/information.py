@@ -379,7 +379,7 @@ def _sets_of(answers: Comparisons, n_options: int) -> NDArray[np.int64]:
         return np.zeros((0, 1 + n_options), np.int64)
     n = answers.n_objects
     key = answers.answers.astype(np.int64) * n
-    pairs = np.unique(np.concatenate([key + rows[:, 1], key + rows[:, 2]]))  # of an answer and an option
+    pairs = np.unique(np.concatenate([key + rows[:, 1], key + rows[:, 2]]))  # one key for each answer and option
     answer, option = np.divmod(pairs, n)
     numbers, start, size = np.unique(answer, return_index=True, return_counts=True)
     fits = size == n_options

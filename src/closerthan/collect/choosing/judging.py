@@ -30,7 +30,7 @@ WINDOW = 150  # number of the latest random answers from which an accuracy is co
 FEWEST = 10  # minimum number of random answers for an accuracy
 _POINTS = 30  # number of points of the curve over time
 EARLY = 5  # answers per object below which there is no verdict
-FOLDS = 5  # of the learning curve
+FOLDS = 5  # number of folds for the learning curve
 
 
 class Accuracy(NamedTuple):
