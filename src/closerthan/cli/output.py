@@ -56,7 +56,7 @@ WHAT = {
     "map.npz": "the map: names and coordinates",
     "map.png": "the map as a figure",
     "ellipses.png": "95 % ellipses of the objects' positions",
-    "ellipses.csv": "the same in numbers: half axes of the ellipses, and how well each object is determined",
+    "ellipses.csv": "the same in numbers: semi-axes of the ellipses, and how well each object is determined",
     "neighbours.png": "the map with lines between probable neighbours",
     "neighbours.csv": "the same in numbers: probabilities",
     "calibration.png": "observed frequencies of held-out answers against predicted probabilities",

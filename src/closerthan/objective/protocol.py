@@ -7,7 +7,7 @@ An objective is the mean loss over all comparisons as a function of the map. :cl
 - :class:`FitObjective` has capabilities, compilation ahead of time and clean-up, for the fit.
 
 Some solvers need more than values and gradients, such as a fast inner loop. Each such ability is a named capability
-with a protocol of its own (:class:`WithWalk` and others). An objective lists its ``capabilities``, a solver lists what
+with its own protocol (:class:`WithWalk` and others). An objective lists its ``capabilities``, a solver lists what
 it ``needs``, and :func:`require` compares the two before a fit begins.
 
 The protocols are generic over the type of map that the objective returns: a NumPy array by default. A GPU returns maps

@@ -285,7 +285,7 @@ def align(
 ) -> None:
     """Find the linear map of features that predicts people's answers best, and what it gains on new objects.
 
-    For each file of features, the positions of all its objects are written, also of those without answers. Two
+    For each file of features, the positions of all its objects are written, including those without answers. Two
     cross-validations measure the accuracy on new answers, and on objects that no training answer mentions.
     """
     import sys

@@ -108,7 +108,7 @@ def fit_maps(
 
 
 def fit_belief(answers: Comparisons, maps: Sequence[Result], rng: np.random.Generator) -> Belief:
-    """Fit replicates to resampled answers, each from one of the maps of all answers, by turns."""
+    """Fit replicates to resampled answers, starting at the maps of all answers in turn."""
     plan = plan_refits(answers, None, None, maps[0], REPLICATE)
     starts = itertools.cycle([result.embedding for result in maps])
 

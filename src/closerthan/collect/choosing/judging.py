@@ -105,7 +105,7 @@ def plane(embedding: Array, before: list[list[float]] | None) -> Array:
 
 
 def ellipses(answers: Comparisons, maps: Array, embedding: Array, axes: Array) -> list[list[float]]:
-    """Return the 95 % ellipse of each object: half axes, and the angle of the longer one in degrees.
+    """Return the 95 % ellipse of each object: semi-axes, and the angle of the longer one in degrees.
 
     Maps are aligned as in :func:`closerthan.replicate`: objects count by their number of answers.
     """

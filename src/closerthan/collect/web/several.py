@@ -1,4 +1,4 @@
-"""Several studies behind one port, each below a path of its own."""
+"""Several studies behind one port, each below its own path."""
 
 import contextlib
 import re

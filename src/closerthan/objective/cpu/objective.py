@@ -307,7 +307,7 @@ class CPUObjective(Objective):
             return self.rows, self._weights
         places = sample_places(self.n_terms, SIZE_SAMPLE)
         table = self.rows.table[places]
-        table.flags.writeable = self.rows.table.flags.writeable  # read-only tables have kernels of their own
+        table.flags.writeable = self.rows.table.flags.writeable  # kernels are compiled separately for read-only tables
         return type(self.rows)(table), None if self._weights is None else self._weights[places]
 
     def expand(self, visits: Visits) -> Order:
