@@ -3,6 +3,7 @@
 import contextlib
 import csv
 import io
+import itertools
 import json
 import os
 import re
@@ -100,6 +101,12 @@ class TestHelp:
             assert name in fit
         for name in NOISES:
             assert name in closerthan("simulate", "--help").output
+
+    def test_paragraphs_are_wrapped_at_the_width_of_the_terminal_only(self):
+        paragraphs = re.split(r"\n *\n", closerthan("predict", "--help").output.partition("╭")[0].strip())
+        for lines in map(str.splitlines, paragraphs):
+            for line, following in itertools.pairwise(lines):
+                assert len(line.rstrip()) + len(following.split()[0]) >= 77
 
     def test_imports_nothing_heavy(self):
         code = (
