@@ -67,7 +67,7 @@ class Outcome:
     problems
         The reasons, with the number of questions to which each applies.
     n_attempts
-        Number of attempts in all runs together.
+        Total number of attempts in all runs.
     interrupted
         Whether Ctrl-C ended the run.
     gave_up

@@ -500,7 +500,7 @@ class AnswerModel(MeanLoss):
         """Return the Hessian of the loss with respect to each person's parameters, given all else.
 
         Those of different people do not depend on each other, so central differences of the gradient along one
-        parameter for all people together give a column of every person's Hessian. Where a mixture is not concave, its
+        parameter for all people at once give a column of every person's Hessian. Where a mixture is not concave, its
         curvature counts as 0.
         """
         x, means, latent = self.parts(point)

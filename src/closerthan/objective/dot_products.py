@@ -112,7 +112,7 @@ class ShownPairs(NamedTuple):
         return int(self.answers[-1]) + 1
 
     def weights_of_choices(self, weights: Array | None) -> Array:
-        """Return the weight of each choice, given that of each answer; together they are 1."""
+        """Return the weight of each choice, given that of each answer; the weights sum to 1."""
         by_choice = np.ones(len(self.answers)) if weights is None else weights[self.answers].astype(np.float64)
         return np.asarray(by_choice / by_choice.sum())
 

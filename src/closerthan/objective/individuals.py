@@ -284,7 +284,7 @@ class IndividualObjective(MeanLoss):
         """Return the posterior standard deviation of each log weight, given the map.
 
         The weights of different people are independent given the map, so central differences of the gradient along one
-        dimension for all people together give a column of every person's Hessian H. With the factor A of the prior's
+        dimension for all people at once give a column of every person's Hessian H. With the factor A of the prior's
         covariance, the posterior covariance is ``A (A H A + I)^-1 A`` (Laplace's approximation).
         """
         n_people, n_dims = individuals.log_weights.shape

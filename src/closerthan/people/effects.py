@@ -84,7 +84,7 @@ class AnswerEffects:
     Attributes
     ----------
     result
-        The map that was estimated together with the terms.
+        The map that was estimated jointly with the terms.
     effects
         The parameters of a person (:class:`Effect`), of the terms that were kept. Preferences for positions and
         repetition are log odds: what they add to the score of an option. The preference for the left side is that

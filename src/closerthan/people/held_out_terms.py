@@ -1,7 +1,7 @@
 """Tests of the terms of an answer on held-out answers: what do positions, repetition, ties and lapses explain?
 
 Some whole answers are held out, and models that were fitted to the others predict them. All models are fitted in the
-same way: the map, the terms and the differences between people together (:mod:`closerthan.objective.answer_terms`). For
+same way: the map, the terms and the differences between people jointly (:mod:`closerthan.objective.answer_terms`). For
 each model, a factor of the log similarities and one of the preferences are fitted to the held-out answers, so that a
 term gains nothing by making up for probabilities that are too extreme.
 
@@ -113,7 +113,7 @@ class TermFits:
     must_end: Callable[[], bool] = lambda: False
 
     def fit(self, answers: PlacedAnswers, terms: Terms, x: Array, *, has_map: bool = True) -> FittedTerms:
-        """Fit a map, from a start, and terms together; without a map, all pairs are equally similar."""
+        """Fit a map, from a start, jointly with terms; without a map, all pairs are equally similar."""
         design = Design.of(terms, self.places)
         differ = answers.is_present.sum() > 1
         spreads = Terms(*(first if differ and term else 0.0 for first, term in zip(FIRST_SPREADS, terms, strict=True)))

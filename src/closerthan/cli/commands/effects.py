@@ -14,7 +14,7 @@ EFFECTS = {
     "people.csv": "one line per person: preferences for positions, repetition, ties and lapses, with their intervals",
     "terms.csv": "the gain of each of these terms, in bits per held-out answer",
     "models.csv": "accuracy of the map and of the terms on held-out answers",
-    "map.csv": "the map that was estimated together with the terms",
+    "map.csv": "the map that was estimated jointly with the terms",
     "map.png": "the same as a figure",
 }
 """The files of closerthan effects."""
@@ -32,7 +32,7 @@ def effects(
 ) -> None:
     """Find out what influences answers besides the map: positions on the screen, repetition, ties and lapses.
 
-    They are estimated together with the map, for each person. Held-out answers show what each of them explains.
+    They are estimated jointly with the map, for each person. Held-out answers show what each of them explains.
     """
     import closerthan as ct
     from closerthan.cli.output import save_figures
