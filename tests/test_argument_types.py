@@ -399,6 +399,6 @@ def test_masked_cells_are_refused(use):
 
 
 @pytest.mark.parametrize("weight", [1e-320, 1e-200, 1e200])
-def test_weights_whose_squares_are_no_numbers_are_refused(weight):
+def test_weights_whose_squares_overflow_are_refused(weight):
     with pytest.raises(ValueError, match=r"the largest weight is .*; divide all weights by it"):
         ct.Comparisons.of(ROWS, weights=[weight, weight, weight])

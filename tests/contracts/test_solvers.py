@@ -98,7 +98,7 @@ def test_it_counts_gradients_as_the_paper_does(names, problem):
         assert per_epoch.sum() == device.evaluated.count({"gram": "at_gram", "lbfgs": "at"}[names["solver"]]) - 1
 
 
-def test_answers_count_by_their_weight(names, problem):
+def test_answers_count_in_proportion_to_their_weight(names, problem):
     """Each answer is accompanied by its opposite, and the map follows those with the larger weight."""
     if names["solver"] == "batch":
         pytest.skip("its fixed step is too long here; that weights equal repeated rows is tested below")
@@ -130,7 +130,7 @@ def test_weights_equal_repeated_rows(names, problem, rng):
 @pytest.mark.parametrize(
     "weights", ["one heavy row", *[pytest.param(name, marks=pytest.mark.slow) for name in ("few rows count", "uneven")]]
 )
-def test_uneven_weights_are_no_reason_to_diverge(names, problem, weights):
+def test_uneven_weights_do_not_cause_divergence(names, problem, weights):
     rng = np.random.default_rng(0)
     weight = {
         "one heavy row": np.where(np.arange(600) == 5, 600.0, 1.0),

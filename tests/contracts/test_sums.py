@@ -169,7 +169,7 @@ def test_a_map_that_cannot_be_measured_keeps_its_size(loss, answers, broken, rng
 
 
 @pytest.mark.parametrize("period", [2, 4, 16, 20])
-def test_the_sample_that_tells_the_size_has_no_period(period):
+def test_the_sample_for_the_size_of_a_map_has_no_period(period):
     """A file may alternate between hard and easy questions; the sample has them in the same proportions."""
     sample = sample_places(10_240, SIZE_SAMPLE)
     counts = np.bincount(sample % period, minlength=period)
@@ -192,12 +192,12 @@ def test_a_tie_is_not_right():
     assert errors_at(np.zeros((4, 1))) == [1.0, 1.0, 1.0]
 
 
-def test_a_place_that_is_no_number_is_not_right():
+def test_a_nan_position_counts_as_wrong():
     assert errors_at(np.where(LINE == 3.0, np.nan, LINE)) == [1.0, 1.0, 1.0]
 
 
 @pytest.mark.parametrize("name", ["gnmds", "soe"])
-def test_a_map_too_large_to_be_measured_is_not_perfect(name):
+def test_a_map_whose_distances_overflow_is_not_perfect(name):
     """The maximum of 0 and NaN may be 0."""
     with CPUObjective(Comparisons.from_triplets([[0, 1, 2], [0, 1, 3]]), LOSSES[name]()) as objective:
         for x in (1e160 * LINE, -1e160 * LINE[::-1]):

@@ -58,7 +58,7 @@ def test_links_lead_somewhere(page: Path) -> None:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name_of)
-def test_what_a_page_includes_is_there(page: Path) -> None:
+def test_files_that_a_page_includes_exist(page: Path) -> None:
     for file in re.findall(r"^```\{(?:include|literalinclude)\} (.+)$", page.read_text(encoding="utf-8"), re.MULTILINE):
         assert (page.parent / file).exists(), f"{page.name} includes {file}"
 

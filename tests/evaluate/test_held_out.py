@@ -25,7 +25,7 @@ def study():
 
 
 @pytest.mark.parametrize("by", ["answers", "people"])
-def test_equal_weights_are_as_no_weights(study, by):
+def test_equal_weights_have_no_effect(study, by):
     """A fit with weights must not see more answers than one without."""
     plain = ct.held_out_error(study, by=by, **SETTINGS)
     weighted = ct.held_out_error(study, by=by, weights=np.ones(len(study)), **SETTINGS)

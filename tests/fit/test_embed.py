@@ -351,7 +351,7 @@ class TestDevices:
             ct.embed(noisy.train, device="tpu")
 
     @pytest.mark.parametrize("device", [3, None, CPU])
-    def test_what_is_no_device_is_refused(self, noisy, device):
+    def test_an_invalid_device_is_refused(self, noisy, device):
         with pytest.raises(ValueError, match=r"device is .*; it must be a device such as CPU\(\), or one of: cpu"):
             ct.embed(noisy.train, device=device, n_threads=1)
 

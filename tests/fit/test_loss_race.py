@@ -67,7 +67,7 @@ def test_a_tie_is_called_a_tie():
     assert alone.choice_in_words == "1.10 percentage points ahead of soe"
 
 
-def test_a_tie_is_said_among_the_facts(problem):
+def test_a_tie_is_among_the_facts(problem):
     result = dataclasses.replace(
         ct.embed(problem.train, loss="ste", seed=0, epochs=1), candidates=ended(soe=(0.001, 0.004)).candidates
     )
@@ -352,7 +352,7 @@ def test_it_picks_candidates_that_are_nearly_the_best():
         ({"loss": "auto", "penalty": 0}, set(LOSS_GRID), {0.0}),
     ],
 )
-def test_what_is_fixed_does_not_race(options, losses, penalties, problem):
+def test_a_fixed_loss_or_penalty_is_not_varied_in_a_race(options, losses, penalties, problem):
     result = ct.embed(problem.train, seed=0, **options)
     candidates = result.candidates
     assert {candidate.loss for candidate in candidates} <= losses
@@ -433,7 +433,7 @@ def test_the_settings_make_the_same_map_again(problem):
     assert np.array_equal(by_name.embedding, result.embedding)
 
 
-def test_if_there_is_no_time_for_more_the_best_heat_is_the_result(problem, monkeypatch):
+def test_without_time_for_the_final_fit_the_best_short_fit_is_returned(problem, monkeypatch):
     plain = loss_race.fit
 
     def hurried(inputs, settings, run):
@@ -515,27 +515,27 @@ def test_ctrl_c_ends_the_race(problem, monkeypatch, at):
         ct.embed(problem.train, loss="auto", seed=0, epochs=10**6, tolerance=None)
 
 
-def test_the_estimator_knows_it_too(problem):
+def test_the_estimator_has_the_chosen_loss(problem):
     model = ct.OrdinalEmbedding(loss="auto", random_state=0, max_iter=3).fit(problem.train.rows)
     assert model.loss_ == loss_named(model.result_.candidates[0].loss)
     assert model.result_.settings.penalty == model.result_.candidates[0].penalty
 
 
-def test_no_one_is_told_to_try_what_auto_has_tried():
+def test_advice_does_not_repeat_what_auto_has_tried():
     data = ct.datasets.synthetic(30, 2, 1_000, 10, flipped=0.4, seed=0)
     told = {loss: ct.advice(data.train, ct.embed(data.train, loss=loss, seed=0, epochs=3)) for loss in ("auto", "ste")}
     assert not any("loss=" in line for line in told["auto"])
     assert any('try loss="auto"' in line for line in told["ste"])
 
 
-def test_auto_leaves_out_what_weighs_nothing():
+def test_auto_ignores_comparisons_without_weight():
     data = ct.datasets.synthetic(12, 2, 300, 300, seed=0)
     weights = np.tile([1.0, 0.0, 0.0, 0.0, 0.0], 60)
     answers = ct.Comparisons.from_triplets(data.train.rows, weights=weights)
     assert ct.embed(answers, seed=0).candidates
 
 
-def test_the_settings_say_what_time_was_asked_for(problem):
+def test_the_settings_keep_the_requested_time_limit(problem):
     assert ct.embed(problem.train, loss="auto", seed=0, time_limit=1000.0).settings.time_limit == 1000.0
 
 
@@ -552,7 +552,7 @@ def test_a_slow_solver_is_raced_by_polyak_steps_and_runs_all_starts(problem, n_s
     assert np.array_equal(ct.embed(problem.train, **settings).embedding, result.embedding)
 
 
-def test_one_person_who_cannot_be_held_out_is_told_of_it(problem):
+def test_a_single_person_cannot_be_held_out_which_is_reported(problem):
     rows = problem.train.rows
     make = ct.Comparisons.from_triplets if rows.shape[1] == 3 else ct.Comparisons.from_quadruplets
     answers = make(rows, people=["ann"] * len(rows))
@@ -560,7 +560,7 @@ def test_one_person_who_cannot_be_held_out_is_told_of_it(problem):
         assert not ct.embed(answers, by="people", seed=0, epochs=1).candidates
 
 
-def test_a_race_by_people_says_so(problem):
+def test_a_race_that_holds_out_people_says_so(problem):
     rows = problem.train.rows
     make = ct.Comparisons.from_triplets if rows.shape[1] == 3 else ct.Comparisons.from_quadruplets
     answers = make(rows, people=np.arange(len(rows)) % 5)
@@ -590,7 +590,7 @@ def test_starts_that_lead_to_different_maps_are_reported():
     assert "starts lead to different maps" in stopped.note
 
 
-def test_bad_starts_are_no_reason_to_doubt(problem):
+def test_bad_starts_cast_no_doubt_on_the_map(problem):
     """The better half of the other starts counts."""
     result = ct.embed(problem.train, loss="soe", seed=0, n_starts=4)
     assert [start.distance for start in result.starts].index(0.0) == result.best_start

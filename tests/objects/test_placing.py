@@ -190,7 +190,7 @@ def result_of(points, **changes):
         (lambda x: ct.place([[0, 1, 5]], 0 * x, loss="ste"), "in one place"),
     ],
 )
-def test_what_cannot_be_placed_is_an_error_that_says_why(act, message):
+def test_bad_input_is_an_error_that_says_why(act, message):
     with pytest.raises(ValueError, match=message):
         act(np.random.default_rng(0).normal(size=(5, 2)))
 

@@ -162,7 +162,7 @@ def test_a_gain_of_another_view_must_be_larger_than_chance():
 
 
 @pytest.mark.parametrize("noise", ["none", "flip"])  # maps too sure of themselves; answers that no map explains
-def test_neither_sure_maps_nor_guesses_make_a_second_view(noise):
+def test_neither_overconfident_maps_nor_guesses_make_a_second_view(noise):
     points = 3 * np.random.default_rng(0).normal(size=(N_OBJECTS, 2))
     views = ct.embed_views(ct.datasets.simulated(points, 2000, noise=noise, seed=0), n_starts=4, most=2)
     assert views.n_views == 1
