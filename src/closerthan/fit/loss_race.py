@@ -56,7 +56,7 @@ FEW_ANSWERS = (
     20  # comparisons per coordinate below which only tste and ste race: with few, chance may favour the others
 )
 PENALTY_GRID = (0.0001, 0.001, 0.01, 0.1, 1.0)
-STRONG_PENALTIES = (2.0, 4.0)  # also in the grid if answers are many; fitted only if the next weaker one is the best
+STRONG_PENALTIES = (2.0, 4.0)  # added for many answers; fitted only if the next weaker one is the best
 MANY_ANSWERS = 50_000  # comparisons; with fewer, chance may favour a strong penalty, whose ellipses are far too small
 FIRST = (("tste-2", 0.1), ("ste", 0.1), ("gnmds", 0.1), ("soe", 0.1))  # the search begins at the best of these
 COMMON = ("tste-2", 0.1)  # the candidate whose map all others start from
@@ -68,8 +68,8 @@ LEAST_ITERATIONS = 8  # iterations of L-BFGS for each candidate, from the common
 MOST_ITERATIONS = 40  # the same with few answers; a weak penalty needs them to let the common map grow
 CONVERGED = 1e-3  # tolerance of these iterations, of which strong penalties need few
 ITERATED = 80_000  # comparisons that such a candidate visits; more iterations would take too long
-CANDIDATE_EPOCHS = 2  # epochs of one pass of Polyak steps each, which replace L-BFGS from MOST_DESCENDED comparisons
-MOST_DESCENDED = 20_000
+CANDIDATE_EPOCHS = 2  # epochs of Polyak steps (one pass each), if there are too many comparisons for L-BFGS
+MOST_DESCENDED = 20_000  # comparisons up to which candidates are fitted by L-BFGS
 FITTED = 12_000  # comparisons to fit in each round; more would not change the choice
 ENOUGH = 20  # comparisons per coordinate to fit, if that is more than FITTED
 HELD_OUT = 0.25  # fraction of the answers in each round; with 0.1, chance matters more

@@ -233,7 +233,7 @@ class VarianceReducedWalk(Protocol):
 
 
 class StepSchedule(NamedTuple):
-    """Length of Polyak steps, and weights of the maps along the walk in their average."""
+    """The lengths of Polyak steps, and the weights that maps along the walk have in the average."""
 
     share: float  # maximum step as a fraction of 1 / slope, where slope is that of the loss at a tie
     reach: float  # number of comparisons after which steps become shorter
