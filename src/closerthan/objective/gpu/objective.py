@@ -530,7 +530,7 @@ class LockFreeWalk:
         return float(squared_distances.sum())
 
     def _pieces(self, visits: Visits) -> Iterator[tuple[int, int, torch.Tensor, ShuffledPass | None]]:
-        """Yield the first position, size and indices of each piece, and the pass whose runs the kernel expands, if any."""
+        """Yield each piece's first position, size and indices, and the pass whose runs the kernel expands or None."""
         objective = self._objective
         if objective.weighted or not all(isinstance(piece, ShuffledPass) for piece in visits.pieces):
             yield 0, len(visits), objective.expand(visits), None
