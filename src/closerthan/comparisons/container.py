@@ -366,7 +366,7 @@ class Comparisons:
 
     @property
     def random(self) -> NDArray[np.bool_] | None:
-        """Whether the question of each row was drawn at random, or None if unknown."""
+        """A mask of the rows whose question was drawn at random; None if unknown."""
         return None if self.trials is None else self.trials.random
 
     @checked

@@ -152,7 +152,7 @@ class PlacedAnswers:
 
     @functools.cached_property
     def is_present(self) -> Mask:
-        """Whether each person gave at least one answer."""
+        """A mask of the people who gave at least one answer."""
         return np.bincount(self.people, minlength=self.n_people) > 0
 
     @functools.cached_property

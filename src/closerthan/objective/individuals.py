@@ -115,7 +115,7 @@ class PersonalAnswers:
 
     @property
     def is_present(self) -> NDArray[np.bool_]:
-        """Whether each person gave at least one answer."""
+        """A mask of the people who gave at least one answer."""
         return np.bincount(self.people, minlength=self.n_people) > 0
 
     def blocks(self, n_rows: int) -> "Iterator[_Block]":

@@ -50,7 +50,7 @@ class Effect(NamedTuple):
 
 
 class Repetition(NamedTuple):
-    """How often people chose the same position as in the answer before.
+    """The frequency with which people chose the same position as in the answer before.
 
     Attributes
     ----------
@@ -283,7 +283,7 @@ def _described(design: Design) -> list[tuple[Effect, Array, Callable[[Array], Ar
                 other = basis[:, design.places.index((2, 1))]
                 described.append((Effect(name, meaning, "positions"), basis[:, number] - other, _same))
     if design.terms.repetition:
-        effect = Effect("repetition", "what the position chosen last adds to the log odds of an option", "repetition")
+        effect = Effect("repetition", "log odds that an option gains at the position chosen last", "repetition")
         described.append((effect, basis[:, -4], _same))
     if design.terms.ties:
         meaning = "Davidson's nu: odds of a tie against either answer if both pairs are equally close"

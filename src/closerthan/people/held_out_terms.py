@@ -157,7 +157,7 @@ class TermFits:
 
 
 class ScoredModel(NamedTuple):
-    """How well a model predicts held-out answers.
+    """The accuracy of a model on held-out answers.
 
     Attributes
     ----------
@@ -176,7 +176,7 @@ class ScoredModel(NamedTuple):
 
 @dataclasses.dataclass(frozen=True)
 class TermEvidence:
-    """What each term explains.
+    """The evidence for each term, from held-out answers.
 
     Attributes
     ----------

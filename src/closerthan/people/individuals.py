@@ -194,8 +194,8 @@ def _halves(
         part = answers.take(half == which)
         personal = personal_answers(part, people)
         objective = fits.objective(personal, spread, fixed=fitted.x)
-        found = fits.fit_weights(objective, fitted)
-        parts.append(np.where(personal.is_present[:, None], found, np.nan))
+        log_weights = fits.fit_weights(objective, fitted)
+        parts.append(np.where(personal.is_present[:, None], log_weights, np.nan))
     return parts[0], parts[1]
 
 

@@ -136,7 +136,7 @@ class Questions:
 
     @property
     def totals(self) -> Array:
-        """How often each question was asked."""
+        """The number of times that each question was asked."""
         return np.bincount(self.question_of, minlength=len(self.design)).astype(np.float64)
 
     def counts(self, responses: Array) -> Array:
