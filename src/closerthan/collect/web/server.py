@@ -201,7 +201,7 @@ class Participants:
         admit: Callable[[Request, Mapping[str, Any]], None] = lambda *_: None,
         largest: int = LARGEST_BODY,
     ) -> Callable[[Request], Any]:
-        """Return a handler for requests with a participant's key; ``admit`` raises Refused for those to refuse."""
+        """Return a handler for requests with a participant's key; ``admit`` may raise Refused."""
 
         async def reply(request: Request) -> Response:
             try:
