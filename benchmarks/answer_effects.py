@@ -6,7 +6,7 @@
 
 Simulated people answer by Luce's choice rule on a common map. Their scores have preferences for positions and for the
 position chosen last; some answers are lapses; and where they may, they call two pairs equal by Davidson's rule.
-Measured are the correlation of estimated and true numbers of the people, the coverage of the 95 % intervals, and which
+Measured are the correlation of estimated and true parameters of people, the coverage of the 95 % intervals, and which
 terms ``ct.answer_effects`` keeps. The real studies are in the folder that CLOSERTHAN_DATA names.
 """
 
@@ -29,7 +29,7 @@ from closerthan.wording import percent
 
 
 class People(NamedTuple):
-    """The true numbers of simulated people.
+    """The true parameters of simulated people.
 
     Attributes
     ----------
@@ -156,7 +156,7 @@ def fitted(study: Simulated, seed: int) -> AnswerEffects:
 
 
 def truths(effects: AnswerEffects, truth: People) -> dict[str, np.ndarray]:
-    """Return the true numbers of the people, by the name of the estimated ones."""
+    """Return the true parameters of the people, by the names of the estimated ones."""
     centred = truth.positions - truth.positions.mean(axis=1, keepdims=True)
     if truth.positions.shape[1] == 2:
         of_positions = {"left": truth.positions[:, 0] - truth.positions[:, 1]}
@@ -168,7 +168,7 @@ def truths(effects: AnswerEffects, truth: People) -> dict[str, np.ndarray]:
 
 
 def recovered(name: str, world: World, n_studies: int) -> list[str]:
-    """Return a row of the table of recovered numbers."""
+    """Return a row of the table of recovered parameters."""
     kept: Counter[str] = Counter()
     correlations: dict[str, list[float]] = {"positions": [], "repetition": [], "lapses": []}
     covered, nu = [], []

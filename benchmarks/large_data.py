@@ -1,9 +1,9 @@
-"""The tables of docs/large-data.md, from measurements on a GPU.
+"""The tables of docs/large-data.md and docs/several-processes.md, from measurements.
 
     python -m benchmarks.large_data [--device FILE] [--streaming FILE]
 
 The files are those that ``python -m benchmarks.device --adam 5`` and ``python -m benchmarks.streaming`` write. Without
-them, the page is generated again from its previous numbers.
+them, the pages are generated again from their previous numbers.
 """
 
 import argparse
@@ -16,7 +16,7 @@ from benchmarks.measured import DOCS
 from benchmarks.tables import table
 from closerthan.wording import percent
 
-PAGE = DOCS / "large-data.md"
+PAGES = (DOCS / "large-data.md", DOCS / "several-processes.md")
 GOALS = ("0.05", "0.01", "0.006")
 PRICE = 4.0  # dollars per hour, an assumption
 
@@ -141,6 +141,12 @@ def page(text: str) -> str:
     return text
 
 
+def write_pages() -> None:
+    """Replace the tables in all pages."""
+    for path in PAGES:
+        path.write_text(page(path.read_text(encoding="utf-8")), encoding="utf-8")
+
+
 def main() -> None:
     options = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     options.add_argument("--device", type=Path, help="output of benchmarks.device")
@@ -153,7 +159,7 @@ def main() -> None:
         if path is not None:
             summary = summarise(json.loads(path.read_text()))
             (DOCS / "benchmarks" / f"{name}.json").write_text(json.dumps(summary, indent=1) + "\n")
-    PAGE.write_text(page(PAGE.read_text(encoding="utf-8")), encoding="utf-8")
+    write_pages()
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """Several processes: the cost of an exchange, and the fraction of the time that is left for the fit.
 
-    python -m benchmarks.processes      writes docs/benchmarks/processes.json and the table in docs/large-data.md
+    python -m benchmarks.processes      writes docs/benchmarks/processes.json and the table in docs/several-processes.md
 
 It needs PyTorch, two idle cores and a minute.
 
@@ -26,7 +26,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.large_data import PAGE, page, processes_table
+from benchmarks.large_data import processes_table, write_pages
 from benchmarks.measured import measured_on
 
 RESULTS = Path("docs/benchmarks/processes.json")
@@ -141,7 +141,7 @@ def main() -> None:
     RESULTS.write_text(
         json.dumps({"made": last_line, "two": {**sizes, **numbers}, "simulated": simulated}, indent=1) + "\n"
     )
-    PAGE.write_text(page(PAGE.read_text(encoding="utf-8")), encoding="utf-8")
+    write_pages()
     print(processes_table(json.loads(RESULTS.read_text())))
 
 

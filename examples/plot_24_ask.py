@@ -2,8 +2,8 @@
 Ask a language model, or any program
 ====================================
 
-``closerthan ask`` puts questions to a program and writes its answers, which can be fitted like people's. closerthan sends
-nothing anywhere itself: the program could ask a language model, but here it measures how similar two words look.
+``closerthan ask`` puts questions to a program and writes its answers, which can be fitted like people's. closerthan
+uses no network itself: the program could ask a language model, but here it measures how similar two words look.
 """
 
 import subprocess

@@ -23,7 +23,7 @@ if not os.access(Path.cwd(), os.W_OK):
 
 
 def pytest_sessionstart():
-    """Ctrl-C works also where a shell's background jobs, or workers of pytest-xdist, are told to ignore it."""
+    """Make Ctrl-C work even in background jobs of a shell and in workers of pytest-xdist, which ignore it."""
     if threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
@@ -80,7 +80,7 @@ def answers(kind, rng):
 
 @pytest.fixture
 def problem(kind):
-    """A small problem with a right answer."""
+    """A small problem with a known solution."""
     return datasets.synthetic(15, 2, 600, 200, quadruplets=kind == "quadruplets", seed=3)
 
 

@@ -1,4 +1,4 @@
-"""Files with something else in the place of what belongs there; check sums are right, as somebody wrote them so."""
+"""Files with manipulated content and valid checksums, as somebody might write them on purpose."""
 
 import json
 
@@ -13,13 +13,13 @@ def contents(path):
 
 
 def with_arrays(path, arrays):
-    """Write a file of the same kind."""
+    """Write an archive with these arrays."""
     with open(path, "wb") as file:
         np.savez(file, **arrays)
 
 
 def other_arrays(array):
-    """Arrays that have the same name, and are not what it stands for."""
+    """Unsuitable arrays to store under the name of a valid one."""
     yield np.zeros((0, *array.shape))
     yield array.astype(np.complex128) if array.dtype.kind in "fi" else np.array(1.0)
     yield np.array("text" if array.ndim else ["text"])
@@ -39,7 +39,7 @@ def other_arrays(array):
 
 
 def other_texts(text):
-    """JSON with something else in each of its places, one after another."""
+    """JSON texts in each of which one value is replaced by an unsuitable one."""
     yield from ("", "{", "[" * 100_000, "null", "[]")
     whole = json.loads(text)
     for place in _places(whole):

@@ -1,6 +1,6 @@
-"""A second objective, in plain NumPy: what a device has to do so that every solver runs on it.
+"""A second objective, in plain NumPy: the minimum that a device must provide for every solver.
 
-Double precision, one thread, one comparison after another: slow, and short enough to be seen to be right.
+It uses double precision, one thread, and one comparison at a time: slow, but short enough to verify by reading.
 """
 
 import math

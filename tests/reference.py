@@ -1,4 +1,4 @@
-"""The mathematics in plain NumPy, slow and obvious: what the compiled code must agree with."""
+"""The mathematics in plain NumPy, slow and obvious, as a reference for the compiled code."""
 
 from types import SimpleNamespace
 
@@ -40,7 +40,7 @@ def gradient(loss, rows, x, weights=None):
 def svrg_epoch(loss, rows, weights, snapshot, order, batch_size, step):
     """Algorithm 1's inner loop as it is printed: every row moves in every step.
 
-    Weights enter the full gradient; in the steps they are in how often the order visits a row.
+    Weights enter the full gradient; in the steps, they determine how often the order visits a row.
     """
     full = gradient(loss, rows, snapshot, weights)
     x = snapshot.copy()
@@ -61,7 +61,7 @@ def polyak_pass(loss, rows, x, order, longest, together=1):
     """Each step is loss / |gradient|^2, at most ``longest``, and takes at most half of a pair's difference.
 
     Slopes and lengths are those before the first of ``together`` comparisons moves. Returns the map and the mean
-    squared distance of the pairs met on the way.
+    squared distance of the pairs visited.
     """
     x = x.copy()
     met = []

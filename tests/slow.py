@@ -4,5 +4,5 @@ import pytest
 
 
 def slow_but(quick, choices):
-    """All choices; the test is slow but for one of them."""
+    """Return all choices as parameters; all but one of them are marked as slow."""
     return [choice if choice == quick else pytest.param(choice, marks=pytest.mark.slow) for choice in choices]

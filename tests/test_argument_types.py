@@ -1,4 +1,4 @@
-"""Arguments of the wrong type are refused at the door: by an error of ours, which names the parameter."""
+"""Arguments of the wrong type are refused at once, by an error of ours that names the parameter."""
 
 import doctest
 import functools
@@ -45,7 +45,7 @@ def public_functions():
 
 
 def checked_parameters(function):
-    """The parameters whose annotation says something."""
+    """The parameters whose annotations are checked."""
     variable = (inspect.Parameter.VAR_KEYWORD, inspect.Parameter.VAR_POSITIONAL)
     parameters = inspect.signature(function).parameters.values()
     return [one for one in parameters if one.annotation not in (one.empty, Any) and one.kind not in variable]
@@ -399,6 +399,6 @@ def test_masked_cells_are_refused(use):
 
 
 @pytest.mark.parametrize("weight", [1e-320, 1e-200, 1e200])
-def test_weights_whose_squares_are_no_numbers_are_refused(weight):
+def test_weights_whose_squares_overflow_are_refused(weight):
     with pytest.raises(ValueError, match=r"the largest weight is .*; divide all weights by it"):
         ct.Comparisons.of(ROWS, weights=[weight, weight, weight])

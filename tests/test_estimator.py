@@ -254,7 +254,7 @@ def test_lists_frames_and_whole_floats_give_the_same_map(kind):
     np.testing.assert_array_equal(ct.OrdinalEmbedding(random_state=0).fit(kind(X), y).embedding_, expected)
 
 
-def test_comparisons_are_taken_as_they_are():
+def test_comparisons_are_accepted_unchanged():
     X, y = answers()
     comparisons = ct.Comparisons.from_triplets(X, y, weights=np.arange(len(X)))
     model = ct.OrdinalEmbedding(random_state=0, n_objects=12).fit(comparisons)

@@ -47,7 +47,7 @@ def test_bytes_are_read_where_they_were_written(system, file):
 
 
 @SYSTEMS
-def test_nothing_is_read_behind_the_end(system, file):
+def test_nothing_is_read_beyond_the_end(system, file):
     assert read_at(file.fileno(), memoryview(bytearray(3)), 10, system) == 0
 
 

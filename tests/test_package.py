@@ -1,4 +1,4 @@
-"""What the package promises as a whole."""
+"""Properties of the package as a whole."""
 
 import inspect
 import pickle

@@ -95,7 +95,7 @@ def saved(tmp_path_factory):
 
 
 class TestDamaged:
-    def test_an_array_that_is_none_of_a_result_is_one_sentence(self, saved, tmp_path):
+    def test_an_unsuitable_array_is_an_error_of_one_sentence(self, saved, tmp_path):
         for name, array in saved.items():
             for other in other_arrays(array):
                 with_arrays(tmp_path / "fit.npz", saved | {name: other})
@@ -105,7 +105,7 @@ class TestDamaged:
                     assert len(loaded.history) == 3
                     repr(loaded)
 
-    def test_what_is_said_about_it_is_right_or_one_sentence(self, saved, tmp_path):
+    def test_a_description_is_valid_or_an_error_of_one_sentence(self, saved, tmp_path):
         sentences = []
         for text in list(other_texts(str(saved["about"])))[::7]:
             with_arrays(tmp_path / "fit.npz", saved | {"about": np.array(text)})
@@ -122,7 +122,7 @@ class TestDamaged:
         with pytest.raises(ValueError, match="it has 1 names for 21 objects"):
             ct.Result.load(tmp_path / "fit.npz")
 
-    def test_a_history_that_is_none_is_one_sentence(self, tmp_path):
+    def test_a_file_that_is_not_a_history_is_an_error_of_one_sentence(self, tmp_path):
         for text in ("", "epoch\n1\n", "a,b\n1,2\n", "epoch," + "x" * 200_000 + "\n1,2\n"):
             (tmp_path / "history.csv").write_text(text)
             with contextlib.suppress(ValueError):

@@ -44,7 +44,7 @@ OWN = [
 
 @pytest.mark.parametrize("loss", ["auto", *LOSSES, ct.losses.SOE(margin=2.0)], ids=str)
 @pytest.mark.parametrize("solver", [*SOLVERS, *OWN], ids=lambda solver: str(solver)[:20])
-def test_what_is_written_as_json_is_read_back(loss, solver):
+def test_settings_written_as_json_are_read_back(loss, solver):
     settings = Settings(3, loss=loss, solver=solver, seed=4, validation=0.2, patience=7, window=2)
     data = json.loads(json.dumps(settings.to_data(), allow_nan=False))
     assert Settings.from_data(data) == settings
@@ -68,7 +68,7 @@ def test_a_penalty_is_read_back_from_json(loss, penalty):
         ("ste", 0, False, 0.0),
     ],
 )
-def test_what_is_still_to_be_chosen(loss, penalty, must_choose, strength):
+def test_settings_say_what_is_still_to_be_chosen(loss, penalty, must_choose, strength):
     settings = Settings(loss=loss, penalty=penalty)
     assert (settings.must_choose, settings.penalty_strength) == (must_choose, strength)
     other = settings.replace(n_starts=1)
@@ -109,7 +109,7 @@ def test_a_name_says_most_of_an_object_with_other_parameters():
 
 
 def briefly_fitted(loss):
-    """By the solver that needs the fewest kernels: a loss of one's own is compiled for each of them."""
+    """Fit with the solver that needs the fewest kernels, since a user-defined loss is compiled for each of them."""
     return ct.embed(ct.datasets.eurodist().comparisons(), loss=loss, solver="batch", seed=0, epochs=2)
 
 
@@ -124,7 +124,7 @@ def test_a_class_of_the_users_own_is_marked_and_comes_back_as_name_and_parameter
 
 
 class Unlucky(ct.Loss):
-    """A class whose parameters are called like the marks in a file."""
+    """A class whose parameters have the names of the keys in a file."""
 
     own: float = 1.0
     name: float = 2.0
@@ -188,7 +188,7 @@ def test_every_setting_is_an_option_of_fit():
     assert {name for field in FIELDS for name in Settings.option(field).names} <= options
 
 
-def test_a_result_knows_what_it_was_asked(problem):
+def test_a_result_stores_the_settings_of_its_fit(problem):
     result = ct.embed(problem.train, 3, loss="tste", penalty=0, seed=np.int64(5), epochs=3, validation=problem.test)
     assert result.settings == Settings(3, loss="tste", penalty=0, seed=5, epochs=3, validation=GIVEN)
 
@@ -270,7 +270,7 @@ BAD_IN_ESTIMATOR = [bad for bad in BAD if bad[0] not in ("checkpoint", "resume")
 
 
 @pytest.mark.parametrize(("name", "value", "sentence"), BAD_IN_ESTIMATOR, ids=names_of_bad_options(BAD_IN_ESTIMATOR))
-def test_a_bad_argument_of_the_estimator_is_said_in_its_words(name, value, sentence):
+def test_errors_of_the_estimator_use_its_names(name, value, sentence):
     own = {**Settings.names_in_estimator(), "start": "init", "n_threads": "n_jobs"}.get(name, name)
     with pytest.raises(ValueError, match=sentence.replace("start ", "init ")) as error:
         ct.OrdinalEmbedding(**{own: value}).fit(TRIPLETS)
@@ -410,9 +410,9 @@ OTHERS = (
 
 
 def named(tree):
-    """What a module has as a variable, a parameter, a keyword, an attribute or the key of a dictionary.
+    """Return the names that a module uses for variables, parameters, keywords, attributes and dictionary keys.
 
-    No docstrings and no messages; nor a key with a text for its value, as in a table of why a fit ended.
+    Docstrings and messages do not count, nor do keys whose values are texts, as in a table of reasons for ending.
     """
     for node in ast.walk(tree):
         match node:

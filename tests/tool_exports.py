@@ -1,4 +1,4 @@
-"""Made-up exports of jsPsych and PsychoPy, and what they say."""
+"""Invented exports of jsPsych and PsychoPy, and their content."""
 
 import csv
 import io

@@ -160,7 +160,7 @@ class Loss:
         return all(abs(total - 1.0) < 1e-9 for total in sums)
 
     def in_dims(self, n_dims: int) -> Self:
-        """Return the loss with all parameters set that depend on the number of dimensions."""
+        """Return the loss with those parameters set that depend on the number of dimensions."""
         return self
 
     def in_kernels(self) -> "Loss":

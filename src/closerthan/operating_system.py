@@ -139,18 +139,18 @@ def allow_restart(listening: Any, constants: Any) -> None:
     listening.setsockopt(constants.SOL_SOCKET, option, 1)
 
 
-def allow_many_files(wanted: int, limits: Any = _resource) -> int | None:
-    """Let this process open up to ``wanted`` files if the system permits it; return the limit, None if unknown.
+def allow_many_files(number: int, limits: Any = _resource) -> int | None:
+    """Let this process open up to ``number`` files if the system permits it; return the limit, None if unknown.
 
     ``limits`` is the module :mod:`resource`, which Windows lacks; its limit is high enough.
     """
     if limits is None:
         return None
     soft, hard = limits.getrlimit(limits.RLIMIT_NOFILE)
-    if soft != limits.RLIM_INFINITY and soft < wanted:
-        soft = wanted if hard == limits.RLIM_INFINITY else min(wanted, hard)
+    if soft != limits.RLIM_INFINITY and soft < number:
+        soft = number if hard == limits.RLIM_INFINITY else min(number, hard)
         limits.setrlimit(limits.RLIMIT_NOFILE, (soft, hard))
-    return wanted if soft == limits.RLIM_INFINITY else int(soft)
+    return number if soft == limits.RLIM_INFINITY else int(soft)
 
 
 def n_cores(system: Any = os) -> int:

@@ -28,7 +28,7 @@ __all__ = ["Candidate", "FittedPositions", "Result", "Start"]
 
 TIED = 1.96  # standard errors by which a loss must be behind the winner to be called worse
 # Procrustes distance above which two maps are called different. Where the answers determine a map, two starts were at
-# most 0.04 apart, also after a few epochs; where they do not, 0.1 to 0.8 (docs/measured/auto-starts.md).
+# most 0.04 apart, even after a few epochs; where they do not, 0.1 to 0.8 (docs/measured/auto-starts.md).
 DIFFERENT = 0.1
 
 

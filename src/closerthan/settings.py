@@ -349,7 +349,7 @@ class Settings:
 
     @property
     def most_epochs(self) -> int:
-        """Maximum number of epochs of all starts together."""
+        """Maximum total number of epochs of all starts."""
         return self.epochs * self.random_starts
 
     @property

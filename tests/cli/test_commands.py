@@ -3,6 +3,7 @@
 import contextlib
 import csv
 import io
+import itertools
 import json
 import os
 import re
@@ -49,7 +50,7 @@ def text(path):
 
 
 def said(*words):
-    """The one sentence of an error."""
+    """Return the single sentence of an error."""
     done = closerthan(*words, code=2)
     assert "Traceback" not in done.stderr
     *_, last = done.stderr.strip().split("\n")
@@ -101,6 +102,12 @@ class TestHelp:
         for name in NOISES:
             assert name in closerthan("simulate", "--help").output
 
+    def test_paragraphs_are_wrapped_at_the_width_of_the_terminal_only(self):
+        paragraphs = re.split(r"\n *\n", closerthan("predict", "--help").output.partition("╭")[0].strip())
+        for lines in map(str.splitlines, paragraphs):
+            for line, following in itertools.pairwise(lines):
+                assert len(line.rstrip()) + len(following.split()[0]) >= 77
+
     def test_imports_nothing_heavy(self):
         code = (
             "import sys; from closerthan.cli import app; import typer\n"
@@ -111,7 +118,7 @@ class TestHelp:
         )
         assert subprocess.run([sys.executable, "-c", code], capture_output=True, env=OURS).returncode == 0
 
-    def test_is_shown_if_nothing_is_asked(self):
+    def test_is_shown_without_a_command(self):
         assert "Usage" in CliRunner().invoke(app, []).output
 
     def test_version(self):
@@ -201,7 +208,7 @@ class TestFit:
         assert with_checkpoint.partition("Stopped")[0] == plain
         assert sorted(empty_folder.iterdir()) == before
 
-    def test_says_what_to_try_when_it_is_poor(self, empty_folder):
+    def test_a_poor_fit_comes_with_suggestions(self, empty_folder):
         rng = np.random.default_rng(0)
         rows = np.array([rng.permutation(12)[:3] for _ in range(400)])
         ct.files.write_comparisons(ct.Comparisons.from_triplets(rows), "noise.csv")
@@ -220,7 +227,7 @@ class TestFit:
         closerthan("fit", "names.csv", *FAST, "--map-format", "spreadsheet")
         assert ct.files.read_map("names-map/map.csv")[1] == ("'=1+1", "'@c", "b", "c")
 
-    def test_says_what_is_wrong_with_options_of_reading_in_one_sentence(self, simulated):
+    def test_bad_reading_options_are_errors_of_one_sentence(self, simulated):
         assert "delimiter is 'ab'; it must be one character" in said("info", simulated, "--delimiter", "ab")
         assert "'far' cannot be 'far' and 'weight' at once" in said("info", simulated, "--column", "weight=far")
         assert "these are answers, not a map" in said("evaluate", simulated, simulated)
@@ -284,7 +291,7 @@ class TestFit:
         assert "chosen by the error on held-out answers" in " ".join(done.stdout.split())
         assert json.loads(text("map/settings.json"))["settings"]["penalty"] == result.penalty
 
-    def test_reads_as_it_is_told(self, empty_folder):
+    def test_reading_options_are_passed_on(self, empty_folder):
         (empty_folder / "odd.txt").write_text("q;yes;no\n" + "7;8;9\n9;8;7\n7;7;9\n" * 5)
         done = closerthan("fit", "odd.txt", *FAST, "--column", "anchor=q", "--column", "near=yes", "--column", "far=no",
                           "--delimiter", ";", "--header", "--self-pairs", "drop", "--numbering", "names")  # fmt: skip
@@ -704,10 +711,10 @@ class TestPlot:
             (["--out", "nowhere/map.pdf"], "there is no folder nowhere"),
         ],
     )
-    def test_what_cannot_be_drawn_is_one_sentence(self, folder, options, message):
+    def test_a_map_that_cannot_be_drawn_is_an_error_of_one_sentence(self, folder, options, message):
         assert message in said("plot", folder, *options)
 
-    def test_replaces_nothing_unless_told(self, folder, empty_folder):
+    def test_existing_results_are_replaced_only_with_force(self, folder, empty_folder):
         (empty_folder / "map.pdf").write_text("mine")
         assert "--force" in said("plot", folder)
         assert text("map.pdf") == "mine"
@@ -767,7 +774,7 @@ class TestErrors:
         done = CliRunner().invoke(app, ["fit", "nothing.csv", "--debug"])
         assert isinstance(done.exception, FileNotFoundError)
 
-    def test_that_nobody_expected_say_so(self, cities, monkeypatch):
+    def test_unexpected_errors_say_so(self, cities, monkeypatch):
         monkeypatch.setattr("closerthan.files.read_answers", lambda *_, **__: 1 / 0)
         assert "something unexpected happened (ZeroDivisionError" in said("fit", cities)
 
@@ -824,7 +831,7 @@ class TestFolders:
         assert (empty_folder / "link").is_symlink()
         assert "nothing can be written to" in said("fit", cities, "--out", "self")
 
-    def test_whatever_is_called_so_that_no_text_can_say_it(self, cities, empty_folder):
+    def test_names_that_are_not_valid_text_are_escaped(self, cities, empty_folder):
         called = os.fsdecode(b"caf\xe9.csv")
         os.rename(cities, called)
         closerthan("fit", called, "--loss", "ste", "--penalty", "0", "--held-out", 0)
@@ -911,7 +918,7 @@ class TestFolders:
         assert (empty_folder / "new-2" / "map.csv").read_text() == "slow"
 
 
-def test_what_it_advises_can_be_pasted(empty_folder):
+def test_advice_can_be_pasted(empty_folder):
     rng = np.random.default_rng(0)
     rows = [rng.permutation(12)[:3].tolist() for _ in range(400)]
     (empty_folder / "my noise.txt").write_text("q;yes;no\n" + "".join(f"{a};{b};{c}\n" for a, b, c in rows))

@@ -31,7 +31,7 @@ def test_the_command_writes_people_terms_models_and_a_map(study, tmp_path):
     words = " ".join(done.output.split())
     assert "ties are kept apart from the other answers" in words
     assert "map + positions" in words
-    assert "tie: Davidson's nu: ties relative to each answer if both pairs are equally close" in words
+    assert "tie: Davidson's nu: odds of a tie against either answer if both pairs are equally close" in words
     folder = tmp_path / "study-effects"
     assert sorted(file.name for file in folder.iterdir()) == [
         "map.csv", "map.png", "models.csv", "people.csv", "terms.csv"

@@ -17,7 +17,7 @@ from closerthan.cli import app
 OURS = {**os.environ, "PYTHONPATH": str(Path(ct.__file__).parents[1]), "COLUMNS": "80"}
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals are sent as on Unix")
 
-# What happens to the process, and when, is part of the program that it runs: so no test depends on time.
+# The program of each process says what happens to it and when, so no test depends on time.
 RUN = "from closerthan.cli import main; main()"
 EVERY_EPOCH = """
 from closerthan.fit import checkpoint
@@ -93,7 +93,7 @@ def fit(folder, *words, before=""):
 
 
 def fit_here(folder, *words):
-    """The same in this process, which is quicker to begin."""
+    """Do the same in this process, which starts sooner."""
     with contextlib.chdir(folder):
         words = [
             "fit",
@@ -120,7 +120,7 @@ class TestKilled:
     @pytest.mark.parametrize(
         "blow", [EVERY_EPOCH + AT_EPOCH.format(epoch=9, signal="SIGKILL"), EVERY_EPOCH + HALF_WAY_THROUGH_A_CHECKPOINT]
     )
-    def test_a_fit_goes_on_to_the_same_bytes(self, blow, penalty, folder):
+    def test_a_resumed_fit_writes_the_same_bytes(self, blow, penalty, folder):
         options = (*LONG, "--penalty", penalty, "--checkpoint", "state")
         code, _, _ = fit(folder, *options, before=blow)
         assert code == -signal.SIGKILL
@@ -167,7 +167,7 @@ class TestKilled:
         assert code == 2
         assert "exists; resume from it" in errors
 
-    def test_resuming_without_a_checkpoint_begins_anew(self, folder):
+    def test_resuming_without_a_checkpoint_starts_a_new_fit(self, folder):
         code, _, errors = fit_here(folder, "--checkpoint", "state", "--resume")
         assert code == 0
         assert "there is no state yet; starting from the beginning" in errors
@@ -224,7 +224,7 @@ def test_of_two_fits_into_one_folder_one_wins_and_the_other_says_so(folder):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("closed", ["2>&-", ">&-", pytest.param("<&- >&- 2>&-", marks=pytest.mark.slow)])
-def test_where_nobody_listens_a_map_is_written_all_the_same(closed, folder):
+def test_a_map_is_written_even_if_the_output_is_closed(closed, folder):
     words = [
         sys.executable,
         "-c",
@@ -253,7 +253,7 @@ def test_an_error_has_exit_code_2_and_a_traceback_on_request_alone(folder):
     assert "Traceback" in errors
 
 
-def test_a_reader_who_has_seen_enough_is_no_error(folder):
+def test_a_closed_pipe_is_not_an_error(folder):
     process = started(folder, "info", "answers.csv")
     process.stdout.close()
     process.stdout = None

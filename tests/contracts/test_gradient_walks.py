@@ -14,7 +14,7 @@ from closerthan.solvers.visiting_order import SAMPLINGS
 
 
 def walks(objective, snapshot, batch_size):
-    """The walk over all rows, and for steps of one comparison the lazy one too."""
+    """The dense walk and, for steps of one comparison, the lazy one, too."""
     dense = DenseWalk(objective.gradient_changes, snapshot, batch_size, objective.expand, objective.on_rows)
     return [dense] + [LazyWalk(objective, snapshot)] * (batch_size == 1)
 
@@ -52,7 +52,7 @@ def test_a_batch_that_threads_share_is_the_same_to_the_bit(loss, answers, rng):
 @pytest.mark.parametrize("n_dims", [1, 4, 7, 10])
 @pytest.mark.parametrize("batch_size", [1, 3, 1500])
 def test_long_walks_in_any_number_of_dimensions_equal_the_reference(kind, n_dims, batch_size, rng):
-    """Longer than what is fetched at a time, and not a multiple of it or of the batch size."""
+    """The order is longer than a prefetched stretch, and a multiple neither of it nor of the batch size."""
     loss, answers = LOSSES["ste"](), random_comparisons(kind, rng)
     objective = CPUObjective(answers, loss)
     snapshot = objective.at(0.5 * rng.standard_normal((12, n_dims)))

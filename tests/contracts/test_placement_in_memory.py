@@ -44,7 +44,7 @@ def outcomes(kernel, arrays):
     return results
 
 
-def test_a_weighted_sum_has_the_same_bits_wherever_its_total_lies(loss, rng):
+def test_the_bits_of_a_weighted_sum_do_not_depend_on_the_address_of_its_total(loss, rng):
     answers = random_comparisons("triplets", rng, n_rows=61, weighted=True)
     objective = CPUObjective(answers, loss)
     x, one_scale = rng.standard_normal((12, 3)), np.ones(1)
@@ -133,5 +133,5 @@ class Case:
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_a_kernel_has_the_same_bits_wherever_its_arrays_lie(name, rng):
+def test_the_bits_of_a_kernel_do_not_depend_on_the_addresses_of_its_arrays(name, rng):
     assert len(outcomes(*CASES[name](Case(rng)))) == 1

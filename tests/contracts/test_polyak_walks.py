@@ -29,7 +29,7 @@ def assert_close_in_single_precision(x, expected):
 
 @pytest.mark.parametrize("together", [1, 4, 16])
 @pytest.mark.parametrize("longest", [1e-3, 0.05, 10.0])
-def test_how_far_to_go_is_settled_before_any_of_those_together_moves(loss, answers, together, longest, rng):
+def test_steps_of_a_block_are_computed_before_any_of_them_is_taken(loss, answers, together, longest, rng):
     x = 0.5 * rng.standard_normal((12, 3))
     order = rng.integers(60, size=70)
     expected, distance = reference.polyak_pass(loss, answers.rows, x, order, longest, together)
@@ -40,7 +40,7 @@ def test_how_far_to_go_is_settled_before_any_of_those_together_moves(loss, answe
 
 @pytest.mark.slow
 def test_in_double_precision_the_same_steps_are_exact(loss, answers, rng):
-    """So what differs above is rounding, and nothing else."""
+    """The differences above are therefore rounding errors."""
     x = 0.5 * rng.standard_normal((12, 3))
     order = rng.integers(60, size=70)
     expected, distance = reference.polyak_pass(loss, answers.rows, x, order, 0.05, 4)
@@ -59,7 +59,7 @@ def test_long_walks_in_any_number_of_dimensions_equal_the_reference(kind, n_dims
 
 
 def walked(loss, rows, start, parts, schedule, together):
-    """A walk in stretches: map, average, distance and step at its end."""
+    """Walk in stretches; return the map, average, distance and step at the end."""
     x = start - start.mean(axis=0)
     mean, distance, age, maps = start, 2 * np.mean(np.sum(x**2, axis=1)), 0, []
     for part in parts:
@@ -72,7 +72,7 @@ def walked(loss, rows, start, parts, schedule, together):
 
 
 def test_a_walk_in_stretches_is_one_after_the_other(loss, answers, rng):
-    """Each begins where the last one ended, with a step for its distances, and its end weighs more in the mean."""
+    """Each begins where the last one ended, steps according to its distances, and weighs more in the mean."""
     start = 0.5 * rng.standard_normal((12, 3)) + 3.0
     schedule = StepSchedule(share=0.2, reach=40.0, lateness=2.0)
     objective, order = CPUObjective(answers, loss), rng.integers(60, size=70)
@@ -89,7 +89,7 @@ def test_a_walk_in_stretches_is_one_after_the_other(loss, answers, rng):
     np.testing.assert_allclose(walk.mean, mean, rtol=1e-4, atol=1e-5)
 
 
-def test_a_long_stretch_adds_what_two_halves_did(loss, kind, rng):
+def test_a_long_stretch_adds_the_moves_of_its_two_halves(loss, kind, rng):
     answers = random_comparisons(kind, rng)
     start = 0.5 * rng.standard_normal((12, 3))
     start -= start.mean(axis=0)
@@ -110,8 +110,8 @@ def test_a_long_stretch_adds_what_two_halves_did(loss, kind, rng):
 
 
 @pytest.mark.parametrize("least_part", [1, 30])
-def test_the_mean_takes_in_where_two_halves_led_together(least_part, rng):
-    """With small parts the rows of the map are shared among threads as well."""
+def test_the_average_includes_the_sum_of_the_moves_of_two_halves(least_part, rng):
+    """With small parts, threads also share the rows of the map."""
     answers = random_comparisons("triplets", rng)
     start = rng.standard_normal((12, 3))
     for n_threads in (1, 2):
@@ -126,7 +126,7 @@ def test_the_mean_takes_in_where_two_halves_led_together(least_part, rng):
         np.testing.assert_allclose(walk.mean, np.average(maps, axis=0, weights=[1, 3, 6, 10]), rtol=1e-10)
 
 
-def test_a_walk_goes_on_from_its_state_to_the_same_bits(loss, answers, rng):
+def test_a_walk_resumed_from_its_state_has_the_same_bits(loss, answers, rng):
     start, schedule = rng.standard_normal((12, 3)), StepSchedule(0.1, 100.0, 4.0)
     for least_part in (5, 10**9):
         objective = CPUObjective(answers, loss, least_part=least_part)
@@ -162,7 +162,7 @@ def test_rescaling_restarting_and_slowing_down(rng):
     np.testing.assert_allclose(after["x"], start - start.mean(axis=0), atol=1e-6)
 
 
-def test_what_a_projection_keeps_are_the_widest_directions_of_the_mean(rng):
+def test_a_projection_keeps_the_widest_directions_of_the_average(rng):
     answers, start = random_comparisons("triplets", rng, n_objects=40), rng.standard_normal((40, 8))
     start = start @ rng.standard_normal((8, 8)) + 5.0
     walk = CPUObjective(answers, LOSSES["ste"]()).polyak_walk(start, StepSchedule(0.1, 100.0, 4.0), 20)
@@ -176,14 +176,14 @@ def test_what_a_projection_keeps_are_the_widest_directions_of_the_mean(rng):
     np.testing.assert_allclose(pdist(after["mean"]), pdist(before["mean"] @ axes), rtol=1e-9)
     np.testing.assert_allclose(pdist(after["x"]), pdist(before["x"] @ axes), rtol=1e-4)
     np.testing.assert_allclose(after["mean"].mean(axis=0), 0.0, atol=1e-12)
-    # Both are turned alike.
+    # Both are rotated in the same way.
     apart = np.abs((before["x"] - before["mean"]) @ axes).max()
     np.testing.assert_allclose(np.abs(after["x"] - after["mean"]).max(), apart, rtol=1e-3)
     assert after["distance"] == pytest.approx(2 * np.mean(np.sum(after["x"] ** 2, axis=1)))
 
 
 @pytest.mark.parametrize("broken", [np.nan, np.inf, 1e200])
-def test_a_projected_map_that_cannot_be_measured_is_no_map_afterwards(broken, rng):
+def test_a_start_that_is_not_finite_stays_so_in_a_projection(broken, rng):
     answers, start = random_comparisons("triplets", rng), rng.standard_normal((12, 8))
     start[3] = broken
     walk = CPUObjective(answers, LOSSES["ste"]()).polyak_walk(start, StepSchedule(0.1, 100.0, 4.0), 20)
@@ -194,7 +194,7 @@ def test_a_projected_map_that_cannot_be_measured_is_no_map_afterwards(broken, rn
 
 
 @pytest.mark.parametrize("share", [0.0, 0.1, 0.5, 1.0])
-def test_it_does_not_matter_how_many_comparisons_rest(kind, share, rng):
+def test_steps_are_right_for_any_fraction_of_comparisons_without_loss(kind, share, rng):
     loss, n_rows = LOSSES["gnmds"](), 3 * STRETCH + 5
     answers, x = random_comparisons(kind, rng, n_objects=300, n_rows=n_rows), 30.0 * rng.standard_normal((300, 3))
     rows = answers.rows.copy()
@@ -212,9 +212,9 @@ def test_it_does_not_matter_how_many_comparisons_rest(kind, share, rng):
 
 
 @pytest.mark.parametrize("n_rows", [16, 3 * STRETCH])
-def test_slopes_that_are_no_numbers_move_nothing(n_rows, rng):
+def test_nan_slopes_move_nothing(n_rows, rng):
     class Rooted(Loss):
-        """Its slopes are infinite where a pair is in one place, and a step along them is no number."""
+        """A loss whose slopes are infinite where two objects coincide, so that a step along them is NaN."""
 
         def value(self, near, far):
             return max(0.0, near**0.5 - far**0.5 + 0.5)
@@ -277,7 +277,7 @@ def test_a_loss_without_a_slope_there_is_bounded_by_its_slopes_elsewhere_alone(s
     assert polyak.longest_step(compiling.argument(Fixed(slope=slope)), schedule, 1.0, 1.0) == expected
 
 
-def test_polyak_knows_how_two_pairs_of_a_quadruplet_share_objects(loss, rng):
+def test_steps_account_for_objects_that_both_pairs_of_a_quadruplet_share(loss, rng):
     rows = [[0, 1, 0, 2], [0, 1, 2, 1], [0, 1, 2, 0], [0, 1, 1, 2], [0, 1, 2, 3]]
     answers = Comparisons.from_quadruplets(rows)
     x = rng.standard_normal((4, 3))

@@ -98,8 +98,8 @@ def test_it_counts_gradients_as_the_paper_does(names, problem):
         assert per_epoch.sum() == device.evaluated.count({"gram": "at_gram", "lbfgs": "at"}[names["solver"]]) - 1
 
 
-def test_answers_count_by_their_weight(names, problem):
-    """Each answer and its opposite: the map follows those with the larger weight, whichever they are."""
+def test_answers_count_in_proportion_to_their_weight(names, problem):
+    """Each answer is accompanied by its opposite, and the map follows those with the larger weight."""
     if names["solver"] == "batch":
         pytest.skip("its fixed step is too long here; that weights equal repeated rows is tested below")
     rows, opposite = problem.train.rows, reversed_rows(problem.train.rows)
@@ -113,7 +113,7 @@ def test_answers_count_by_their_weight(names, problem):
 
 
 def test_weights_equal_repeated_rows(names, problem, rng):
-    """Exactly, for the objective; so a solver that draws nothing takes the same path."""
+    """The objective is exactly the same, so a solver without random draws takes the same path."""
     repeats = rng.integers(1, 4, len(problem.train))
     make = Comparisons.of
     weighted = make(problem.train.rows, weights=repeats, n_objects=15)
@@ -130,7 +130,7 @@ def test_weights_equal_repeated_rows(names, problem, rng):
 @pytest.mark.parametrize(
     "weights", ["one heavy row", *[pytest.param(name, marks=pytest.mark.slow) for name in ("few rows count", "uneven")]]
 )
-def test_uneven_weights_are_no_reason_to_diverge(names, problem, weights):
+def test_uneven_weights_do_not_cause_divergence(names, problem, weights):
     rng = np.random.default_rng(0)
     weight = {
         "one heavy row": np.where(np.arange(600) == 5, 600.0, 1.0),
@@ -140,7 +140,7 @@ def test_uneven_weights_are_no_reason_to_diverge(names, problem, weights):
     data = Comparisons.of(problem.train.rows, weights=weight, n_objects=15)
     result = ct.embed(data, **names, seed=0, epochs=15)
     if result.stopped_by == "diverged":
-        assert names["solver"] in (*MAY_DIVERGE, "batch")  # whose fixed step knows nothing of weights
+        assert names["solver"] in (*MAY_DIVERGE, "batch")  # its fixed step does not depend on the weights
     assert result.best_record.objective < result.history.objective[0]
     assert result.best_record.train_error < 0.45
 

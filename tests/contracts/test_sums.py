@@ -1,4 +1,4 @@
-"""Sums over all comparisons, and what is derived from them, against a plain NumPy reference."""
+"""Sums over all comparisons, and quantities derived from them, against a plain NumPy reference."""
 
 import numpy as np
 import pytest
@@ -127,7 +127,7 @@ def test_the_best_scale_is_the_one_that_gains_most(loss, answers, size, right, t
 
 
 class Ratio(Loss):
-    """It has no value with all objects in one place."""
+    """A loss that is undefined if all objects coincide."""
 
     def value(self, near, far):
         return near / (near + far) + 0.01 * near
@@ -137,7 +137,7 @@ class Ratio(Loss):
 
 
 class LogRatio(Loss):
-    """Minus infinity in one place."""
+    """A loss that is minus infinity if all objects coincide."""
 
     offset: float = 0.0
 
@@ -169,7 +169,7 @@ def test_a_map_that_cannot_be_measured_keeps_its_size(loss, answers, broken, rng
 
 
 @pytest.mark.parametrize("period", [2, 4, 16, 20])
-def test_the_sample_that_tells_the_size_has_no_period(period):
+def test_the_sample_for_the_size_of_a_map_has_no_period(period):
     """A file may alternate between hard and easy questions; the sample has them in the same proportions."""
     sample = sample_places(10_240, SIZE_SAMPLE)
     counts = np.bincount(sample % period, minlength=period)
@@ -181,7 +181,7 @@ LINE = np.array([[0.0], [1.0], [-1.0], [3.0]])  # objects 1 and 2 are equally fa
 
 
 def errors_at(x, rows=((0, 1, 2), (0, 1, 3))):
-    """The error in each of the ways in which it is counted: with a gradient, without, and of held-out answers."""
+    """Return the error as computed with a gradient, without one, and on held-out answers."""
     answers = Comparisons.from_triplets(rows)
     with CPUObjective(answers, LOSSES["ste"](), answers) as objective:
         return [objective.at(x).error, objective.value(x).error, objective.held_out_error(x)]
@@ -192,13 +192,13 @@ def test_a_tie_is_not_right():
     assert errors_at(np.zeros((4, 1))) == [1.0, 1.0, 1.0]
 
 
-def test_a_place_that_is_no_number_is_not_right():
+def test_a_nan_position_counts_as_wrong():
     assert errors_at(np.where(LINE == 3.0, np.nan, LINE)) == [1.0, 1.0, 1.0]
 
 
 @pytest.mark.parametrize("name", ["gnmds", "soe"])
-def test_a_map_too_large_to_be_measured_is_not_perfect(name):
-    """The maximum of 0 and what is no number may be 0."""
+def test_a_map_whose_distances_overflow_is_not_perfect(name):
+    """The maximum of 0 and NaN may be 0."""
     with CPUObjective(Comparisons.from_triplets([[0, 1, 2], [0, 1, 3]]), LOSSES[name]()) as objective:
         for x in (1e160 * LINE, -1e160 * LINE[::-1]):
             assert np.isnan(objective.at(x).value)

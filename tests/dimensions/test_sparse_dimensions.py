@@ -121,20 +121,20 @@ def test_a_file_of_another_kind_is_refused(tmp_path):
         ct.SparseDimensions.load(tmp_path / "other.npz")
 
 
-def test_the_time_limit_keeps_what_there_is(answers):
+def test_the_time_limit_keeps_the_dimensions_so_far(answers):
     result = ct.sparse_dimensions(answers, 6, time_limit=1e-6)
     assert result.stopped_by == "time_limit"
     assert result.n_refits == 0
     assert result.weights.shape[0] == 40
 
 
-def test_a_dimension_that_does_not_return_is_marked(dimensions):
+def test_a_dimension_that_does_not_reappear_is_marked(dimensions):
     correlations = dimensions.correlations.copy()
     correlations[:, 0] = 0.5
     marked = dataclasses.replace(dimensions, correlations=correlations)
     assert not marked.is_reproducible[0]
     assert marked.rows()[0][0] == "1 ?"
-    assert "did not return" in marked.advice[0]
+    assert "did not reappear" in marked.advice[0]
     assert marked.reproducible().n_dims == dimensions.reproducible().n_dims - 1
     assert "<table>" in marked._repr_html_()
 

@@ -25,7 +25,7 @@ NUMBER = re.compile(r"\d[\d,]*(?:\.\d+)?(?:e[-+]\d+)?")
 
 
 def words(text):
-    """The words in their order; a table of losses, which is sorted by their errors, by their names."""
+    """The words in their order, except that a table of losses, which is sorted by error, is sorted by name."""
     lines = text.splitlines()
     losses = [number for number, line in enumerate(lines) if line.partition(" ")[0] in LOSSES]
     for number, line in zip(losses, sorted(lines[number] for number in losses), strict=True):
@@ -34,7 +34,7 @@ def words(text):
 
 
 def differences(printed, shown):
-    """Where the two differ by more than one kind of processor from another."""
+    """Differences that are larger than those between kinds of processors."""
     if [NUMBER.sub("#", word) for word in printed] != [NUMBER.sub("#", word) for word in shown]:
         return [(" ".join(printed), " ".join(shown))]
     found = []
@@ -73,7 +73,7 @@ def test_the_examples_give_what_is_shown(tmp_path, monkeypatch):
 
 @pytest.fixture
 def options():
-    """All options of all commands, without those that are only found by importing what is heavy."""
+    """All options of all commands, without those that only heavy imports would reveal."""
     commands = list(typer.main.get_command(app).commands.values())
     commands += [inner for command in commands for inner in getattr(command, "commands", {}).values()]
     return {option for command in commands for parameter in command.params
@@ -88,7 +88,7 @@ def test_every_option_is_explained(options):
 
 @pytest.fixture
 def meanings():
-    """What each option takes: a placeholder, or nothing for a switch, by the commands that have it."""
+    """The placeholder of each option (none for a flag), by the commands that have the option."""
     found = {}
     for name, command in typer.main.get_command(app).commands.items():
         for one in getattr(command, "commands", {name: command}).values():

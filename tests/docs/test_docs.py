@@ -1,4 +1,4 @@
-"""What the README and the guide say, run."""
+"""The code in the README and the guide runs."""
 
 import re
 from pathlib import Path
@@ -32,6 +32,12 @@ def code_in(page: Path) -> list[str]:
     return re.findall(r"^```python\n(.*?)^```", page.read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE)
 
 
+def test_no_page_is_longer_than_1500_words() -> None:
+    words = {page.name: len(re.findall(r"\S*\w\S*", page.read_text(encoding="utf-8"))) for page in PAGES}
+    del words["defaults.md"]  # written by benchmarks.defaults
+    assert {name: number for name, number in words.items() if number > 1500} == {}
+
+
 @pytest.mark.parametrize("page", slow_but(ROOT / "README.md", [page for page in PAGES if code_in(page)]), ids=name_of)
 def test_the_python_code_of_a_page_runs(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
@@ -52,7 +58,7 @@ def test_links_lead_somewhere(page: Path) -> None:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name_of)
-def test_what_a_page_includes_is_there(page: Path) -> None:
+def test_files_that_a_page_includes_exist(page: Path) -> None:
     for file in re.findall(r"^```\{(?:include|literalinclude)\} (.+)$", page.read_text(encoding="utf-8"), re.MULTILINE):
         assert (page.parent / file).exists(), f"{page.name} includes {file}"
 

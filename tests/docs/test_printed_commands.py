@@ -1,4 +1,4 @@
-"""Whatever we print to be pasted works: commands of advice, commands and Python of reports, the lines of pages."""
+"""Everything that we print for pasting works: commands in advice, code in reports, and lines of pages."""
 
 import json
 import re
@@ -104,7 +104,7 @@ def data_in(page):
 
 
 @pytest.mark.parametrize("situation", slow_but(odd_names, SITUATIONS), ids=lambda situation: situation.__name__)
-def test_what_a_fit_prints_can_be_pasted(situation):
+def test_commands_that_a_fit_prints_can_be_pasted(situation):
     shown = closerthan("fit", *situation(), *QUICK, "--out", "map")
     embedding, _ = ct.files.read_map("map/map.csv")
     commands = re.findall(r"closerthan (?:info|dims) .*$", shown, re.MULTILINE)

@@ -1,4 +1,4 @@
-"""What to try next: each piece of advice has a reason in the answers."""
+"""Advice on what to try next: each piece has a reason in the answers."""
 
 import numpy as np
 import pytest
@@ -14,7 +14,7 @@ def says_dimensions(answers, n_dims, held_out=True, **settings):
 
 
 @pytest.mark.parametrize("held_out", [True, False])
-def test_a_missing_dimension_is_worth_a_test_and_the_time_is_said(held_out):
+def test_a_missing_dimension_is_reported_with_the_time_that_a_test_takes(held_out):
     points = np.random.default_rng(0).standard_normal((15, 3))
     answers = ct.datasets.simulated(points, 3_000, noise="ste", seed=0)
     assert says_dimensions(answers, 1, held_out)

@@ -68,7 +68,7 @@ def test_fifty_answers_to_one_question_are_worth_few_independent_ones(rng):
     assert repeated.n_effective <= 20
 
 
-def test_without_several_comparisons_per_answer_only_comparisons_are_spoken_of():
+def test_without_several_comparisons_per_answer_only_comparisons_are_mentioned():
     answers = ct.Comparisons.from_triplets([[0, 1, 2], [1, 0, 2], [2, 0, 1]])
     accuracy = ct.answer_accuracy(answers, [[0.0], [1.0], [3.0]])
     assert not accuracy.has_several_comparisons

@@ -58,7 +58,7 @@ def test_one_question_is_one_prediction_in_the_order_of_the_file():
     assert [one.objects for one in found] == [tuple(sorted(row)) for row in objects.tolist()]
 
 
-def test_predicted_choices_are_as_sure_as_they_say():
+def test_predicted_choices_are_right_as_often_as_their_probability():
     rng = np.random.default_rng(0)
     x = 1.3 * rng.standard_normal((15, 2))
     squared = ((x[:, None] - x) ** 2).sum(-1)

@@ -66,7 +66,7 @@ def scores_of(errors, weight=1.0):
 BEFORE = (0.30, 0.32, 0.28, 0.31, 0.29)
 
 
-def test_a_gain_of_every_unit_is_sure_and_one_that_varies_is_not():
+def test_a_constant_gain_is_significant_and_a_variable_one_is_not():
     assert gain(scores_of(BEFORE), scores_of([0.25, 0.27, 0.24, 0.26, 0.24])).is_sure
     assert not gain(scores_of(BEFORE), scores_of([0.20, 0.40, 0.20, 0.38, 0.20])).is_sure
 

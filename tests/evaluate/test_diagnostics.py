@@ -1,4 +1,4 @@
-"""What no map can get right, and what no comparison links."""
+"""Contradictions that every map gets wrong, and objects that no comparison links."""
 
 import dataclasses
 import itertools
@@ -11,7 +11,7 @@ import closerthan as ct
 from closerthan.evaluate.diagnostics import connected_groups, least_error, mentions
 
 
-def test_the_least_error_knows_the_opposite_of_an_answer_however_its_pairs_are_written(problem):
+def test_the_least_error_recognises_opposite_answers_however_pairs_are_written(problem):
     """Answers without contradictions, each given twice and reversed once: one in three is wrong on every map."""
     reverse = problem.train.rows[:, [0, 2, 1] if problem.train.rows.shape[1] == 3 else [3, 2, 1, 0]]
     rows = np.unique(np.concatenate([problem.train.rows, reverse]), axis=0)
@@ -42,7 +42,7 @@ def test_the_least_error_counts_the_minority_of_each_question():
     assert least_error(ct.Comparisons.from_quadruplets(quadruplets)) == 1 / 3
 
 
-def test_the_least_error_goes_by_weight():
+def test_the_least_error_depends_on_the_weights():
     answers = ct.Comparisons.from_triplets([[0, 1, 2], [0, 2, 1]], weights=[5.0, 3.0])
     assert least_error(answers) == 3 / 8
 
@@ -57,7 +57,7 @@ def test_mentions_are_counted_once_a_comparison(answers):
     assert mentions(answers, 20).tolist() == expected + [0] * 8
 
 
-def test_groups_are_what_comparisons_link():
+def test_groups_are_objects_that_comparisons_link():
     blocks = [list(itertools.permutations(range(start, start + 3), 3)) for start in (0, 3, 6)]
     apart = ct.Comparisons.from_triplets(np.concatenate(blocks))
     assert connected_groups(apart) == 3

@@ -118,7 +118,7 @@ def test_ctrl_c_keeps_the_dimensions_that_are_done():
         ct.choose_dims(solid(2, 500), callback=press_at_once, epochs=2, **QUICK)
 
 
-def test_a_time_limit_that_leaves_nothing_says_so():
+def test_a_time_limit_before_the_first_result_is_an_error():
     with pytest.raises(ValueError, match="time limit was reached after 0 of 5 fits"):
         ct.choose_dims(solid(2, 500), time_limit=1e-6, tolerance=None, **QUICK)
 

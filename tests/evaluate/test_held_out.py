@@ -25,8 +25,8 @@ def study():
 
 
 @pytest.mark.parametrize("by", ["answers", "people"])
-def test_equal_weights_are_as_no_weights(study, by):
-    """A fit that was given weights must not see more answers than one that was not."""
+def test_equal_weights_have_no_effect(study, by):
+    """A fit with weights must not see more answers than one without."""
     plain = ct.held_out_error(study, by=by, **SETTINGS)
     weighted = ct.held_out_error(study, by=by, weights=np.ones(len(study)), **SETTINGS)
     assert weighted.error == plain.error
@@ -34,7 +34,7 @@ def test_equal_weights_are_as_no_weights(study, by):
 
 @pytest.mark.parametrize("by", ["answers", "people"])
 def test_held_out_answers_are_not_fitted_whatever_their_weights(study, by, rng):
-    """Were they fitted, answers given at random would be predicted better than by chance."""
+    """If they were fitted, random answers would be predicted better than by chance."""
     rows = study.rows.copy()
     flipped = rng.random(len(rows)) < 0.5
     rows[flipped] = rows[flipped][:, [0, 2, 1]]

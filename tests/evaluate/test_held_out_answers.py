@@ -42,7 +42,7 @@ def test_the_held_out_error_comes_with_the_accuracy_of_whole_answers(study, by):
     assert "whole answers" in str(measured)
 
 
-def test_without_several_comparisons_per_answer_nothing_is_said_twice():
+def test_without_several_comparisons_per_answer_nothing_is_repeated():
     measured = ct.held_out_error(ct.datasets.eurodist().comparisons(), **QUICK)
     assert (measured.answers, measured.answer_calibration) == (None, None)
     assert "whole" not in str(measured)

@@ -1,4 +1,4 @@
-"""Whatever is held out is held out whole: no answer, question or person is on both sides."""
+"""Units are held out as a whole: no answer, question or person is on both sides."""
 
 import pickle
 
@@ -111,7 +111,7 @@ def by_the_race(study, by, monkeypatch, tmp_path):
 
 
 def watching(monkeypatch):
-    """All pairs of a training and a held-out part that fits have from now on."""
+    """Record all pairs of a training and a held-out part that later fits use."""
     seen = []
     plain = fixed_loss._held_out
 
@@ -191,7 +191,7 @@ PLACES = (
 @pytest.mark.filterwarnings("ignore:.*occur in no comparison:UserWarning")
 @pytest.mark.parametrize("by", ["answers", "people"])
 @pytest.mark.parametrize("place", PLACES, ids=lambda place: place.__name__)
-def test_nothing_is_on_both_sides(place, by, study, monkeypatch, tmp_path):
+def test_no_unit_is_on_both_sides(place, by, study, monkeypatch, tmp_path):
     parts = place(study, by, monkeypatch, tmp_path)
     assert parts
     for train, test in parts:
@@ -200,7 +200,7 @@ def test_nothing_is_on_both_sides(place, by, study, monkeypatch, tmp_path):
 
 @pytest.mark.slow
 def test_single_comparisons_claim_too_low_an_error_and_too_many_dimensions():
-    """With screens of 12: what is true is known from new screens."""
+    """With screens of 12 objects; the true error is measured on new screens."""
     study, new = screens(80, 1, every=10**6), screens(400, 2, every=10**6)
     sizes = (1, 2, 3, 5, 8)
     scores = {
@@ -236,7 +236,7 @@ class TestCarriedAlong:
         assert (made.people.tolist(), made.person_names, made.n_people) == ([1, 0, 0, 1], ("9", "10"), 2)
         assert self.make(people=["w", 9.0, 9, "w"]).person_names == ("9", "w")
 
-    def test_what_says_nothing_is_none(self):
+    def test_uninformative_labels_are_dropped(self):
         made = self.make(answers=[5, 3, 9, 1])
         assert (made.answers, made.people, made.n_answers, made.n_people) == (None, None, 4, None)
 
@@ -303,7 +303,7 @@ class TestGroups:
             assert same.setdefault(frozenset(row), number) == number
         assert sorted(same.values()) == list(range(len(same)))
 
-    def test_one_row_an_answer_is_as_no_answers(self, answers):
+    def test_one_row_per_answer_has_no_effect(self, answers):
         numbers = np.arange(len(answers))
         several = ct.Comparisons(answers.rows, answers.n_objects, answers=numbers.astype(np.int32))
         pairs = {*zip(answers.groups().tolist(), several.groups().tolist(), strict=True)}
@@ -325,7 +325,7 @@ class TestGroups:
 
 
 class TestErrors:
-    def test_nobody_is_known(self, answers):
+    def test_unknown_people_cannot_be_held_out(self, answers):
         for hold_out in (
             lambda: answers.split(0.5, np.random.default_rng(0), by="people"),
             lambda: next(folds(answers, 2, by="people")),
@@ -344,7 +344,7 @@ class TestErrors:
             ct.embed(answers, by="rows")
         assert BY == ("auto", "answers", "blocks", "people", "comparisons")
 
-    def test_nothing_would_be_left(self):
+    def test_a_split_with_an_empty_part_is_refused(self):
         one = ct.Comparisons.from_triplets([[0, 1, 2], [1, 0, 2], [2, 0, 1]])
         with pytest.raises(ValueError, match="all 3 answers are about the same objects"):
             one.split(0.5, np.random.default_rng(0))
@@ -479,7 +479,7 @@ class TestIntervals:
         assert 15 < effective_number(ct.Comparisons(rows, 60), LINE[:60]) <= 20
 
 
-def test_a_grid_search_takes_comparisons_as_they_are(study):
+def test_a_grid_search_accepts_comparisons(study):
     search = GridSearchCV(
         ct.OrdinalEmbedding(loss="ste", penalty=0, random_state=0, max_iter=5),
         {"n_components": [1, 2]},
@@ -519,7 +519,7 @@ def test_faces_by_people(data_folder):
     assert test.n_people == 8
 
 
-def test_groups_that_are_no_whole_numbers_stay_apart():
+def test_groups_may_be_fractional_numbers():
     data = ct.datasets.synthetic(12, 2, 300, 300, seed=0)
     groups = np.tile([0.1, 0.2, 0.3], 100)
     for train, test in ct.AnswerKFold(n_splits=3, by="people").split(data.train.rows, groups=groups):

@@ -153,7 +153,7 @@ def test_a_column_may_hold_the_side(written):
         ("anchor,near,far\ra,b,c\rb,a,c\r", [2, 3]),
     ],
 )
-def test_rows_know_their_lines(written, read_text, text, lines):
+def test_rows_record_their_lines(written, read_text, text, lines):
     assert read_text(written(text)).comparisons.lines.tolist() == lines
     packed = written(gzip.compress(text.encode()), "answers.csv.gz")
     assert read_text(packed).comparisons.lines.tolist() == lines

@@ -70,7 +70,7 @@ class TestTheSameMap:
         same(resumed, embed(problem.train, **settings))
 
     @pytest.mark.parametrize("solver", sorted(set(SOLVERS) - {"lbfgs"}))
-    def test_without_doing_again_what_was_done(self, solver, problem, tmp_path):
+    def test_without_repeating_completed_epochs(self, solver, problem, tmp_path):
         seen = []
         settings = {"solver": solver, "seed": 1, "epochs": 8, "tolerance": None}
         with pytest.raises(Killed):
@@ -87,7 +87,7 @@ class TestTheSameMap:
         same(resumed, embed(problem.train, **settings))
 
     @pytest.mark.parametrize("at", range(1, 12, 2))
-    def test_wherever_the_default_solver_is_when_it_is_killed(self, at, problem, tmp_path):
+    def test_when_the_default_solver_is_killed_at_any_epoch(self, at, problem, tmp_path):
         settings = {"seed": 1, "epochs": 14, "tolerance": None}
         resumed = killed_and_resumed(problem.train, tmp_path / "state", at=at, **settings)
         same(resumed, embed(problem.train, **settings))
@@ -107,7 +107,7 @@ class TestTheSameMap:
         for at in (2, whole.history[-1].epoch - 1):
             same(killed_and_resumed(problem.train, tmp_path / f"{at}", at=at, seed=1), whole)
 
-    def test_what_another_version_wrote_is_refused(self, problem, tmp_path):
+    def test_a_file_of_another_version_is_refused(self, problem, tmp_path):
         settings = {"seed": 1, "epochs": 9, "checkpoint": tmp_path / "state"}
         embed(problem.train, **settings, callback=lambda record, x: record.epoch == 3)
         with np.load(tmp_path / "state") as file:
@@ -136,8 +136,8 @@ class TestTheSameMap:
             same(killed_and_resumed(problem.train, tmp_path / f"{at}", at=at, **settings), whole)
 
     @pytest.mark.slow
-    def test_when_no_epoch_gains_anything(self, tmp_path):
-        """However often Polyak's steps were made shorter, its state can be read again."""
+    def test_when_no_epoch_improves_the_map(self, tmp_path):
+        """The state can be read again however often Polyak steps were shortened."""
         settings = {"n_dims": 1, "loss": "gnmds", "penalty": 0, "solver": "polyak", "start": [[0], [1], [3]], "seed": 0}
         settings |= {"tolerance": None, "epochs": 600}
         answers = [[0, 1, 2], [1, 0, 2], [2, 1, 0]]
@@ -184,7 +184,7 @@ class TestTheSameMap:
         first = embed(problem.train, seed=0, checkpoint=tmp_path / "state")
         same(embed(problem.train, seed=0, checkpoint=tmp_path / "state", resume=True), first)
 
-    def test_when_there_is_no_file_yet(self, problem, tmp_path):
+    def test_without_an_existing_file(self, problem, tmp_path):
         first = embed(problem.train, seed=0, checkpoint=tmp_path / "state", resume=True)
         same(first, embed(problem.train, seed=0))
 
@@ -228,7 +228,7 @@ class TestRefused:
         with pytest.raises(ValueError, match="exists; resume from it, or remove it"):
             embed(problem.train, seed=0, epochs=3, checkpoint=path)
 
-    def test_what_is_no_checkpoint(self, problem, tmp_path):
+    def test_a_file_that_is_not_a_checkpoint(self, problem, tmp_path):
         (tmp_path / "state").write_text("nothing")
         with pytest.raises(ValueError, match="is not a checkpoint"):
             embed(problem.train, seed=0, checkpoint=tmp_path / "state", resume=True)
@@ -243,10 +243,10 @@ class TestRefused:
 
 
 class TestDamaged:
-    """Compiled code believes what it is given: one array of another shape would have it read, and write, anywhere."""
+    """Compiled code does not check its input: with an array of another shape it would read and write anywhere."""
 
     @pytest.mark.parametrize("solver", sorted(set(SOLVERS) - {"lbfgs"}))
-    def test_whatever_an_array_is_in_place_of_what_it_should_be(self, solver, problem, tmp_path):
+    def test_unsuitable_arrays(self, solver, problem, tmp_path):
         asked = {"solver": solver, "seed": 0, "epochs": 3, "checkpoint": tmp_path / "state"}
         embed(problem.train, **asked)
         arrays = contents(tmp_path / "state")
@@ -260,8 +260,8 @@ class TestDamaged:
             with pytest.raises(ValueError, match=r"damaged|is not a checkpoint"):
                 embed(problem.train, **asked, resume=True)
 
-    def test_whatever_is_said_about_them(self, problem, tmp_path):
-        """Some of it may be nonsense and yet do no harm; all else is one sentence."""
+    def test_unsuitable_descriptions(self, problem, tmp_path):
+        """Some nonsense does no harm; anything else is an error of one sentence."""
         asked = {"loss": "auto", "seed": 0, "epochs": 2, "checkpoint": tmp_path / "state"}
         embed(problem.train, **asked)
         arrays = contents(tmp_path / "state")
@@ -329,7 +329,7 @@ class TestTheChoiceOfALoss:
 class TestHowOften:
     @pytest.fixture
     def writings(self, tmp_path, monkeypatch):
-        """On a clock that a writing moves by three seconds, and the test by as much as it likes."""
+        """Count the writes, on a clock that each write moves by three seconds and the test by any amount."""
         clock, seen = [0.0], []
         monkeypatch.setattr(checkpoint.time, "monotonic", lambda: clock[0])
 
@@ -409,7 +409,7 @@ class TestWhatAFileIsOf:
                 self.fit(make(problem.train.rows, weights=others), checkpoint=tmp_path / "state", resume=True)
 
 
-def test_a_writing_that_failed_is_not_tried_again_at_once(problem, tmp_path, monkeypatch):
+def test_a_failed_write_is_not_retried_at_once(problem, tmp_path, monkeypatch):
     """A full disk, written to after each epoch, would slow the fit."""
     tries = []
 

@@ -1,4 +1,4 @@
-"""Ctrl-C, wherever it strikes: never a hang, a lost map or a thread left."""
+"""Ctrl-C at any point of a fit never causes a hang, loses the map or leaves a thread running."""
 
 import signal
 import sys
@@ -35,7 +35,7 @@ def answers(tmp_path_factory):
 
 
 class Struck:
-    """A fit with a signal at one of the lines that the main thread runs in our sources, after it has begun."""
+    """A fit that receives a signal at one of the lines of our sources that the main thread runs after the start."""
 
     def __init__(self, answers, settings, at, kind=signal.SIGINT):
         self.lines, self.epochs, self.result, self.raised = 0, 0, None, False
@@ -73,7 +73,7 @@ class Struck:
 
 
 @pytest.mark.parametrize("name", SETTINGS)
-def test_wherever_it_strikes_there_is_a_map_if_there_was_one_and_no_thread_is_left(name, answers):
+def test_ctrl_c_at_any_line_keeps_the_map_and_leaves_no_thread(name, answers):
     settings = dict(SETTINGS[name])
     if settings.pop("wide", False):
         answers = ct.datasets.synthetic(12, 2, 2 * WORTH_THREADS, 10, seed=0).train
@@ -92,8 +92,8 @@ def test_wherever_it_strikes_there_is_a_map_if_there_was_one_and_no_thread_is_le
 
 
 @pytest.mark.parametrize("name", ["polyak", "lbfgs", "several starts"])
-def test_where_a_program_raises_it_by_itself_the_map_is_kept_too(name, answers):
-    """It cannot be so in the last lines, after the map is made."""
+def test_a_keyboard_interrupt_raised_by_the_program_keeps_the_map(name, answers):
+    """This does not apply to the last lines, after the map has been made."""
     before = signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         n_lines = [Struck(answers, SETTINGS[name], at=0).lines for _ in range(2)][-1]
@@ -106,7 +106,7 @@ def test_where_a_program_raises_it_by_itself_the_map_is_kept_too(name, answers):
         signal.signal(signal.SIGINT, signal.default_int_handler)  # it may have struck where that is put back
 
 
-def test_a_second_one_ends_what_does_not_end():
+def test_a_second_ctrl_c_raises_keyboard_interrupt():
     with CtrlC() as ctrl_c:
         signal.raise_signal(signal.SIGINT)
         assert ctrl_c.pressed.is_set()
@@ -124,7 +124,7 @@ def test_while_a_map_is_written_it_is_only_remembered():
     assert inner.pressed.is_set()
 
 
-def test_while_there_is_nothing_to_lose_it_is_raised_at_once():
+def test_it_is_raised_at_once_while_there_is_nothing_to_lose():
     with CtrlC() as ctrl_c, pytest.raises(KeyboardInterrupt), ctrl_c.raised_at_once():
         signal.raise_signal(signal.SIGINT)
     with CtrlC() as ctrl_c:
@@ -133,7 +133,7 @@ def test_while_there_is_nothing_to_lose_it_is_raised_at_once():
             pass
 
 
-def test_what_a_program_does_with_it_stays_as_it_is():
+def test_the_handler_of_a_program_is_kept():
     heard = []
     before = signal.signal(signal.SIGINT, lambda *_: heard.append(1))
     try:

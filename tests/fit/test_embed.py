@@ -1,4 +1,4 @@
-"""The front door: stopping, best snapshots, starts, threads, interruption."""
+"""embed: stopping, best snapshots, starts, threads, interruption."""
 
 import _thread
 import concurrent.futures
@@ -293,7 +293,7 @@ class TestSolverOptions:
         assert np.array_equal(result.embedding, seen[-1])
 
     def test_the_theorems_output_is_an_iterate_chosen_uniformly(self):
-        """One term per row makes iterates countable: along a straight descent each is somewhere else."""
+        """With one term per row, iterates can be told apart: each is at another point of a straight descent."""
         data = ct.datasets.synthetic(10, 1, 40, 10, seed=0)
         start = 0.1 * np.random.default_rng(0).standard_normal((10, 1))
         rule = ct.solvers.Constant(1e-6)  # so small that the k-th iterate is start - k * step * gradient
@@ -351,7 +351,7 @@ class TestDevices:
             ct.embed(noisy.train, device="tpu")
 
     @pytest.mark.parametrize("device", [3, None, CPU])
-    def test_what_is_no_device_is_refused(self, noisy, device):
+    def test_an_invalid_device_is_refused(self, noisy, device):
         with pytest.raises(ValueError, match=r"device is .*; it must be a device such as CPU\(\), or one of: cpu"):
             ct.embed(noisy.train, device=device, n_threads=1)
 

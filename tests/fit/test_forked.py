@@ -137,7 +137,7 @@ def test_nothing_begins_after_cancellation():
 
 
 @pytest.mark.parametrize("at", range(1, 150, 10))
-def test_wherever_ctrl_c_strikes_no_process_is_left(at):
+def test_ctrl_c_at_any_point_leaves_no_process(at):
     source, lines = sys.modules[run_forked.__module__].__file__, 0
 
     def trace(frame, event, _):

@@ -1,4 +1,4 @@
-"""check_loss(): what is wrong with a loss, if anything is."""
+"""check_loss reports the first problem of a loss, if there is one."""
 
 import math
 import warnings
@@ -101,12 +101,12 @@ def test_good_losses_pass(loss):
     ],
     ids=lambda one: type(one).__name__ if isinstance(one, ct.Loss) else "",
 )
-def test_bad_losses_are_told_what_is_wrong(loss, sentence):
+def test_problems_of_a_loss_are_named(loss, sentence):
     with pytest.raises(ValueError, match=sentence):
         ct.check_loss(loss)
 
 
-def test_code_that_cannot_be_compiled_is_told_so():
+def test_code_that_cannot_be_compiled_is_reported():
     with pytest.raises(Exception, match="NotCompiled") as error:
         ct.check_loss(NotCompiled)
     assert "compile" in str(error.value)
@@ -125,6 +125,6 @@ def test_embed_warns_once_of_slopes_that_do_not_match():
         ct.embed(ANSWERS, loss=New(scale=2.0), penalty=0, solver="batch", seed=0, epochs=1)
 
 
-def test_embed_says_nothing_of_good_losses():
+def test_embed_does_not_warn_of_good_losses():
     for loss in ("ste", "soe", Base(), Base(scale=3.0)):
         ct.embed(ANSWERS, loss=loss, penalty=0, solver="batch", seed=0, epochs=1)  # warnings are errors here

@@ -1,4 +1,4 @@
-"""loss="auto": the race and what comes of it."""
+"""loss="auto": the race and its outcome."""
 
 import _thread
 import dataclasses
@@ -67,7 +67,7 @@ def test_a_tie_is_called_a_tie():
     assert alone.choice_in_words == "1.10 percentage points ahead of soe"
 
 
-def test_a_tie_is_said_among_the_facts(problem):
+def test_a_tie_is_among_the_facts(problem):
     result = dataclasses.replace(
         ct.embed(problem.train, loss="ste", seed=0, epochs=1), candidates=ended(soe=(0.001, 0.004)).candidates
     )
@@ -187,13 +187,13 @@ class FakeFits:
 
 @pytest.fixture
 def simulation():
-    """Answers without noise, and fits that are perfect as yet."""
+    """Answers without noise, and fits that are perfect unless a test changes them."""
     truth = np.random.default_rng(1).standard_normal((30, 2))
     return ct.datasets.simulated(truth, 2_000, seed=0), FakeFits(truth)
 
 
 def away_from(best):
-    """How bad each candidate is: the worse the further it is from the best one on the grid."""
+    """The error of each candidate, which grows with its distance from the best one on the grid."""
     row, column = LOSS_GRID.index(best[0]), PENALTY_GRID.index(best[1])
     return {
         (loss, penalty): 0.15 * (abs(i - row) + abs(j - column))
@@ -352,7 +352,7 @@ def test_it_picks_candidates_that_are_nearly_the_best():
         ({"loss": "auto", "penalty": 0}, set(LOSS_GRID), {0.0}),
     ],
 )
-def test_what_is_fixed_does_not_race(options, losses, penalties, problem):
+def test_a_fixed_loss_or_penalty_is_not_varied_in_a_race(options, losses, penalties, problem):
     result = ct.embed(problem.train, seed=0, **options)
     candidates = result.candidates
     assert {candidate.loss for candidate in candidates} <= losses
@@ -404,7 +404,7 @@ def test_with_very_many_answers_a_named_loss_has_no_penalty_unless_asked_for():
 
 @pytest.mark.parametrize(("fewest", "most", "n_train", "n_held_out"), [(100_000, 20_000, 378, 126), (200, 60, 204, 60)])
 def test_no_two_rounds_judge_by_the_same_answers(fewest, most, n_train, n_held_out):
-    """Nor does one by answers that it has fitted; of a large file not all are looked at."""
+    """No round evaluates on answers that it has fitted; of a large file, only some are read."""
     answers = ct.Comparisons(np.array(list(itertools.permutations(range(9), 3))), 9)  # no two are the same
     parts = loss_race._parts(answers, 1, np.random.default_rng(0), fitted=fewest, most_held_out=most)
     places = {tuple(row): place for place, row in enumerate(answers.rows)}
@@ -433,7 +433,7 @@ def test_the_settings_make_the_same_map_again(problem):
     assert np.array_equal(by_name.embedding, result.embedding)
 
 
-def test_if_there_is_no_time_for_more_the_best_heat_is_the_result(problem, monkeypatch):
+def test_without_time_for_the_final_fit_the_best_short_fit_is_returned(problem, monkeypatch):
     plain = loss_race.fit
 
     def hurried(inputs, settings, run):
@@ -490,7 +490,7 @@ def test_it_survives_saving(problem, tmp_path):
 
 
 def test_where_nothing_can_be_held_out_there_is_no_race():
-    """Three answers about the same objects say too much about each other."""
+    """Answers about the same objects predict each other, so none can be held out."""
     answers = [[0, 1, 2], [1, 0, 2], [2, 1, 0]]
     result = ct.embed(answers, 1, loss="auto", seed=0)
     expected = ct.embed(answers, 1, loss=loss_race.WITHOUT_RACE, penalty=0, seed=0)
@@ -501,7 +501,7 @@ def test_where_nothing_can_be_held_out_there_is_no_race():
 
 @pytest.mark.parametrize("at", [1, 3, 11])
 def test_ctrl_c_ends_the_race(problem, monkeypatch, at):
-    """Also after the first epochs, where a fit by itself would keep what it has."""
+    """This includes the time after the first epochs, when a single fit would keep its best map."""
     evaluations = itertools.count(1)
     plain = CPUObjective.value
 
@@ -515,27 +515,27 @@ def test_ctrl_c_ends_the_race(problem, monkeypatch, at):
         ct.embed(problem.train, loss="auto", seed=0, epochs=10**6, tolerance=None)
 
 
-def test_the_estimator_knows_it_too(problem):
+def test_the_estimator_has_the_chosen_loss(problem):
     model = ct.OrdinalEmbedding(loss="auto", random_state=0, max_iter=3).fit(problem.train.rows)
     assert model.loss_ == loss_named(model.result_.candidates[0].loss)
     assert model.result_.settings.penalty == model.result_.candidates[0].penalty
 
 
-def test_no_one_is_told_to_try_what_auto_has_tried():
+def test_advice_does_not_repeat_what_auto_has_tried():
     data = ct.datasets.synthetic(30, 2, 1_000, 10, flipped=0.4, seed=0)
     told = {loss: ct.advice(data.train, ct.embed(data.train, loss=loss, seed=0, epochs=3)) for loss in ("auto", "ste")}
     assert not any("loss=" in line for line in told["auto"])
     assert any('try loss="auto"' in line for line in told["ste"])
 
 
-def test_auto_leaves_out_what_weighs_nothing():
+def test_auto_ignores_comparisons_without_weight():
     data = ct.datasets.synthetic(12, 2, 300, 300, seed=0)
     weights = np.tile([1.0, 0.0, 0.0, 0.0, 0.0], 60)
     answers = ct.Comparisons.from_triplets(data.train.rows, weights=weights)
     assert ct.embed(answers, seed=0).candidates
 
 
-def test_the_settings_say_what_time_was_asked_for(problem):
+def test_the_settings_keep_the_requested_time_limit(problem):
     assert ct.embed(problem.train, loss="auto", seed=0, time_limit=1000.0).settings.time_limit == 1000.0
 
 
@@ -552,7 +552,7 @@ def test_a_slow_solver_is_raced_by_polyak_steps_and_runs_all_starts(problem, n_s
     assert np.array_equal(ct.embed(problem.train, **settings).embedding, result.embedding)
 
 
-def test_one_person_who_cannot_be_held_out_is_told_of_it(problem):
+def test_a_single_person_cannot_be_held_out_which_is_reported(problem):
     rows = problem.train.rows
     make = ct.Comparisons.from_triplets if rows.shape[1] == 3 else ct.Comparisons.from_quadruplets
     answers = make(rows, people=["ann"] * len(rows))
@@ -560,7 +560,7 @@ def test_one_person_who_cannot_be_held_out_is_told_of_it(problem):
         assert not ct.embed(answers, by="people", seed=0, epochs=1).candidates
 
 
-def test_a_race_by_people_says_so(problem):
+def test_a_race_that_holds_out_people_says_so(problem):
     rows = problem.train.rows
     make = ct.Comparisons.from_triplets if rows.shape[1] == 3 else ct.Comparisons.from_quadruplets
     answers = make(rows, people=np.arange(len(rows)) % 5)
@@ -590,7 +590,7 @@ def test_starts_that_lead_to_different_maps_are_reported():
     assert "starts lead to different maps" in stopped.note
 
 
-def test_bad_starts_are_no_reason_to_doubt(problem):
+def test_bad_starts_cast_no_doubt_on_the_map(problem):
     """The better half of the other starts counts."""
     result = ct.embed(problem.train, loss="soe", seed=0, n_starts=4)
     assert [start.distance for start in result.starts].index(0.0) == result.best_start

@@ -44,7 +44,7 @@ def test_the_best_map_does_not_move_with_the_solver():
     assert monitor.best.tolist() == [[0.0], [1.0], [2.0]]
 
 
-def test_a_fit_goes_on_while_it_improves_although_its_start_was_better_by_luck():
+def test_a_fit_continues_while_it_improves_even_if_its_start_was_better_by_chance():
     errors = [0.05, 0.45, 0.4, 0.35, 0.3, 0.25]
     monitor = Monitor(Judged(errors), Limits(100, patience=2))
     ended = [bool(monitor(np.array([[0.0], [1.0], [2.0 + number]]))) for number in range(len(errors))]

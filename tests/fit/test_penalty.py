@@ -54,7 +54,7 @@ def test_comparisons_held_out_for_validation_do_not_count(few):
 
 @pytest.mark.parametrize("loss", ["ste", "auto"])
 def test_comparisons_without_weight_change_nothing(loss, few):
-    """Neither the weight of the penalty nor what is chosen depends on them."""
+    """Neither the weight of the penalty nor the choice depends on them."""
     weights = np.tile([1.0, 0.0, 0.5], 300)
     rows = few.train.rows
     weighted = ct.Comparisons.from_triplets(rows, weights=weights, n_objects=30)
@@ -138,7 +138,7 @@ def test_early_stopping_selects_the_map_during_the_descent_too(few):
 
 
 def interrupting(monkeypatch, at, act):
-    """Do something at an evaluation of the gradient, which only the descent needs."""
+    """Call a function at an evaluation of the gradient, which only the descent needs."""
     evaluations, plain = itertools.count(1), CPUObjective.at
 
     def watched(self, x):

@@ -1,4 +1,4 @@
-"""When a fit ends: properties of the stop rules, on made-up histories and on fits."""
+"""Stopping rules: their properties on invented histories and on fits."""
 
 import math
 
@@ -26,11 +26,11 @@ def ends_at(objectives, limits=LIMITS, collapsed=1.0):
 
 
 class TestConverged:
-    def test_what_falls_from_nearly_nothing_to_less_has_come_to_its_end(self):
-        """As on clean answers: each epoch halves the objective, and none of them pays."""
+    def test_an_objective_close_to_zero_has_converged(self):
+        """As on clean answers, each epoch halves the objective, but none of them improves the map."""
         assert ends_at([1.0, 0.1, *(1e-3 * 0.5**epoch for epoch in range(20))]) == 5
 
-    def test_what_still_pays_goes_on(self):
+    def test_an_objective_that_still_decreases_has_not_converged(self):
         assert ends_at([1.0 - 0.01 * epoch for epoch in range(50)]) is None
 
     @pytest.mark.parametrize("window", [2, 3, 5])
@@ -64,7 +64,7 @@ class TestConverged:
         assert ends_at([1.0, 0.5, 0.52, 0.5, 0.52, 0.5]) == 4
         assert ends_at([1.0, 0.5, 0.45, 0.5, 0.5]) is None
 
-    def test_a_detour_is_not_the_end(self):
+    def test_a_temporary_increase_is_not_convergence(self):
         """A solver that went astray may come back."""
         assert ends_at([1.0, 0.5, 0.9, 0.9, 0.9, 0.9, 0.4]) is None
 
@@ -102,7 +102,7 @@ class TestDiverged:
         assert diverged(history(1.0, 0.5, 9.0, 9.0, 9.0), LIMITS, 1.0)
 
     @pytest.mark.parametrize("last", [math.inf, math.nan])
-    def test_what_is_no_number_is_not(self, last):
+    def test_a_nan_or_infinite_objective_has_diverged(self, last):
         assert diverged(history(1.0, 0.5, last), LIMITS, 1.0)
 
 
@@ -140,7 +140,7 @@ class TestFits:
 @pytest.mark.slow
 @pytest.mark.parametrize("tolerance", [1e-3, None])
 def test_a_loss_below_zero_is_fitted_as_well(tolerance):
-    """A user's own, of which a constant was subtracted."""
+    """A user-defined loss from which a constant was subtracted."""
 
     class Lower(ct.Loss):
         def value(self, near, far):

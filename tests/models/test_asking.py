@@ -251,7 +251,7 @@ def test_the_questions_of_people_are_asked_and_compared_with_their_answers(progr
     ct.files.write_comparisons(random_answers("odd-one-out"), "people.csv")
     command = " ".join(f"'{word}'" for word in program())
     shown = " ".join(closerthan("ask", "people.csv", "--command", command).output.split())
-    assert "of 12 answers are those of people; chance is 33.3 %" in shown
+    assert "of 12 answers agree with those of people; chance is 33.3 %" in shown
     again = closerthan("ask", "people.csv", "--command", command)
     assert "has 12 replies already" in again.output
     people, made = ct.read_comparisons("people.csv"), ct.read_comparisons("people-asked/answers.csv")

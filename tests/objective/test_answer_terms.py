@@ -1,4 +1,4 @@
-"""The model of an answer with terms besides the map: probabilities, derivatives, positions and repetitions."""
+"""The model of an answer with terms besides the map: its probabilities, derivatives, positions and repetitions."""
 
 import itertools
 

@@ -79,13 +79,13 @@ def test_a_batch_of_all_comparisons_is_divided_among_the_processes(sizes, weight
     assert np.array_equal(np.sort(by_all), np.sort(by_one))
 
 
-def test_with_weights_a_part_is_visited_as_often_as_it_weighs():
+def test_with_weights_a_part_is_visited_in_proportion_to_its_weight():
     weights = np.repeat([1.0, 3.0], 500)
     whole = Visits((ShuffledPass.draw(np.random.default_rng(0), 1000),), weight_seed=1)
     assert [len(part.visits(whole)) for part in parts((500, 500), weights)] == [250, 750]
 
 
-def test_a_part_that_weighs_nothing_is_never_visited():
+def test_a_part_without_weight_is_never_visited():
     first, last = parts([3, 2], np.array([1.0, 2.0, 3.0, 0.0, 0.0]))
     places = np.linspace(0, 4.9, 20)
     assert len(first.own(places)) == 20
@@ -93,7 +93,7 @@ def test_a_part_that_weighs_nothing_is_never_visited():
     assert len(last.visits(Visits((ShuffledPass.draw(np.random.default_rng(0), 5),), 0))) == 0
 
 
-def test_a_process_alone_is_no_launch():
+def test_a_single_process_has_no_launch():
     assert Launch.of({}) is None
     assert Launch.of({"RANK": "0", "WORLD_SIZE": "1"}) is None
     assert Launch.of({"RANK": "0", "WORLD_SIZE": "1", "TORCHELASTIC_RUN_ID": "none"}).n == 1
@@ -332,7 +332,7 @@ def test_people_whose_answers_are_in_several_parts_cannot_be_held_out(apart):
 
 
 @needs_torch
-def test_two_processes_on_one_gpu_are_told_so():
+def test_two_processes_on_one_gpu_are_an_error():
     from closerthan.objective.distributed.group import connection_errors
 
     with pytest.raises(ValueError, match="process 2 of 2 shares its GPU"), connection_errors(1, 2):
@@ -340,7 +340,7 @@ def test_two_processes_on_one_gpu_are_told_so():
 
 
 @needs_torch
-def test_a_walk_that_restarts_for_ever_still_knows_when_to_exchange():
+def test_the_exchange_interval_is_finite_after_endless_restarts():
     from closerthan.objective.distributed.objective import exchange_interval
 
     assert exchange_interval(5, age=math.inf, reach=1.0) > 10**9
@@ -362,7 +362,7 @@ class Twins:
 
 
 @needs_torch
-def test_processes_know_the_mean_squared_distance_of_the_pairs_that_all_of_them_met():
+def test_processes_share_the_mean_squared_distance_of_all_visited_pairs():
     from closerthan.losses import STE
     from closerthan.objective.distributed.objective import DistributedObjective
 
@@ -495,7 +495,7 @@ def test_a_fit_to_whole_answers_ends_in_the_minimum_that_one_process_finds(toget
 
 @needs_torch
 @pytest.mark.slow
-def test_the_default_solver_comes_as_far_as_in_one_process(together):
+def test_the_default_solver_is_as_good_as_in_one_process(together):
     n, folder, _ = together
     everything = worker().answers()[0]
     alone = ct.embed(everything, n_threads=1, **worker().POLYAK_FIT)
@@ -552,7 +552,7 @@ def test_a_checkpoint_that_cannot_be_written_does_not_end_the_fit(together):
 @needs_torch
 @pytest.mark.slow
 @pytest.mark.parametrize("then", [1, 3])
-def test_a_killed_process_ends_the_others_and_another_number_goes_on(then, tmp_path):
+def test_a_killed_process_ends_the_others_and_another_number_can_resume(then, tmp_path):
     codes, output = launch(2, "killed", tmp_path)
     assert codes[1] == -9
     assert codes[0] not in (0, -9)

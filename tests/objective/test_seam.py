@@ -120,7 +120,7 @@ def test_a_solver_on_an_objective_that_cannot_serve_it_is_an_error_that_names_bo
 
 @pytest.mark.parametrize("missing", CAPABILITIES)
 @pytest.mark.parametrize("solver", SOLVERS)
-def test_what_is_missing_matters_only_to_those_that_need_it(solver, missing, data):
+def test_a_missing_capability_matters_only_to_solvers_that_need_it(solver, missing, data):
     class Partial(PlainObjective):
         capabilities = frozenset(CAPABILITIES) - {missing}
 
@@ -132,7 +132,7 @@ def test_what_is_missing_matters_only_to_those_that_need_it(solver, missing, dat
         require(objective, type(chosen).__name__, chosen.needs)
 
 
-def test_the_front_door_asks_before_the_fit_begins(data):
+def test_embed_checks_capabilities_before_the_fit(data):
     class Weak(CPUObjective):
         capabilities = frozenset({"Polyak walk"})
 
@@ -177,7 +177,7 @@ def test_the_process_that_decides_stops_the_fit(solver, data):
     assert follower.reasons[:3] == [None, None, None]
 
 
-def test_a_process_that_wants_to_stop_goes_on_until_it_is_decided(data):
+def test_a_process_continues_until_all_agree_to_stop(data):
     follower = Follower(lambda reasons: reasons[-1] if reasons.count("epochs") >= 4 else None)
     monitor, states = run(CPUObjective(data.train, LOSSES["ste"]()), "svrg-sbb", epochs=2, processes=follower)
     assert set(follower.reasons) == {None, "epochs"}
@@ -185,7 +185,7 @@ def test_a_process_that_wants_to_stop_goes_on_until_it_is_decided(data):
     assert [state.epoch for state in states] == [1, 2, 3, 4]  # kept as long as the fit goes on
 
 
-def test_what_the_monitor_reports_is_what_the_objective_says(data):
+def test_the_monitor_reports_the_values_of_the_objective(data):
     class Fixed(Objective):
         collapsed_objective = 8.0
         n_terms = 1

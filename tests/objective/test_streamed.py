@@ -138,7 +138,7 @@ def test_rows_are_visited_by_their_weights(draw, rng):
     assert np.abs(visited - expected).max() < 6 * np.sqrt(expected.max())
 
 
-def test_what_is_held_out_of_weighted_rows_weighs_nothing(rng):
+def test_held_out_rows_have_no_weight(rng):
     answers = uneven(random_comparisons("triplets", rng, n_rows=470), rng)
     train, held_out = in_files(answers).split(0.2, rng)
     x, loss = rng.standard_normal((12, 3)), LOSSES["ste"]()
@@ -213,7 +213,7 @@ def test_the_error_is_that_of_rows_in_memory_also_where_the_file_is_sorted(tmp_p
     assert [path.name for path in (tmp_path / "sorted").iterdir()] == ["a.npy"]
 
 
-def test_a_fit_goes_on_from_its_checkpoint_to_the_same_bits(problem, tmp_path):
+def test_a_fit_resumed_from_its_checkpoint_has_the_same_bits(problem, tmp_path):
     mapped = on_a_file(problem.train.rows, tmp_path)
     options = {"n_dims": 2, "loss": "ste", "penalty": 0, "seed": 0, "tolerance": None, "device": IN_BLOCKS}
     whole = ct.embed(mapped, epochs=4, **options)
@@ -231,7 +231,7 @@ def test_several_starts_are_run_one_after_the_other_to_the_same_maps(problem, tm
     assert np.array_equal(one.embedding, two.embedding)
 
 
-def test_what_is_held_out_is_not_fitted(problem):
+def test_held_out_answers_are_not_fitted(problem):
     answers = in_files(problem.train)
     train, held_out = answers.split(0.2, np.random.default_rng(0))
     source = Source.of(train)

@@ -31,12 +31,12 @@ from closerthan.solvers.polyak import SCALES  # noqa: E402
 from closerthan.solvers.visiting_order import visits  # noqa: E402
 
 DEVICE = GPU("cuda" if HAS_GPU else "cpu")
-# A GPU divides by 0 silently; NumPy, by which the interpreter runs, has a word about it.
+# A GPU divides by 0 silently; NumPy, on which the interpreter runs, warns about it.
 pytestmark = [pytest.mark.filterwarnings("ignore::RuntimeWarning"), *([pytest.mark.cuda] if HAS_GPU else [])]
 
 
 class Branches(Loss):
-    """As many ways to choose as a loss may have."""
+    """A loss with every kind of branch that a loss may have."""
 
     margin: float = 0.3
     power: float = 1.5
@@ -173,7 +173,7 @@ def test_an_order_is_expanded_as_on_the_cpu(first, rng):
     np.testing.assert_array_equal(objective.expand(part).cpu().numpy(), part.indices())
 
 
-def test_weights_are_in_how_often_an_order_visits_a_comparison(rng):
+def test_weights_determine_how_often_an_order_visits_a_comparison(rng):
     answers = random_comparisons("triplets", rng, n_rows=40)
     answers = Comparisons(answers.rows, answers.n_objects, weights=np.repeat([0.0, 1.0, 3.0, 4.0], 10))
     objective = DEVICE.objective(answers, LOSSES["ste"]())
@@ -228,7 +228,7 @@ def test_a_walk_visits_the_comparisons_of_its_places(first, size, rng):
     np.testing.assert_allclose(walk.state()["x"], expected, rtol=1e-4, atol=1e-5)
 
 
-def test_a_walk_projects_rescales_and_goes_on_from_its_state(rng):
+def test_a_walk_projects_rescales_and_resumes_from_its_state(rng):
     answers = random_comparisons("triplets", rng, n_rows=400)
     objective = DEVICE.objective(answers, LOSSES["ste"]())
     walk = objective.polyak_walk(rng.standard_normal((12, 8)), StepSchedule(0.01, 100.0, 4.0), 100)
@@ -295,14 +295,14 @@ def test_several_starts_are_compared_although_their_maps_stay_on_the_device():
     assert sorted(start.distance > 0 for start in result.starts) == [False, True]
 
 
-def test_a_solver_that_needs_what_a_gpu_has_not_is_an_error():
+def test_a_solver_that_needs_a_missing_capability_is_an_error():
     data = ct.datasets.synthetic(12, 2, 120, 100, seed=1)
     with pytest.raises(ValueError, match="Gram gradient"):
         ct.embed(data.train, 2, loss="ste", penalty=0, solver="gram", device=DEVICE)
 
 
 @pytest.mark.slow
-def test_a_fit_goes_on_from_its_checkpoint(tmp_path):
+def test_a_fit_resumes_from_its_checkpoint(tmp_path):
     data = ct.datasets.synthetic(20, 2, 500, 100, seed=1)
     settings = {
         "loss": "ste",
@@ -344,7 +344,7 @@ def own(body):
     return type("Written", (Loss,), {"value": body, "slopes": body})()
 
 
-def test_what_cannot_be_translated_names_its_line():
+def test_an_error_of_translation_names_the_line():
     def value(self, near, far):
         total = near
         while total < far:

@@ -62,7 +62,7 @@ def test_lens_depth_of_most_central_answers_is_that_of_the_points_up_to_chance()
     assert 0.5 < off.std() < 1.5
 
 
-def test_an_answer_counts_by_itself_and_not_by_the_majority():
+def test_each_answer_counts_not_only_the_majority():
     rows = [(0, 2, 1), (1, 2, 0)] * 2 + [(0, 1, 2), (2, 1, 0)]
     found = ct.centrality(ct.Comparisons.from_triplets(rows, answers=[0, 0, 1, 1, 2, 2]))
     np.testing.assert_allclose(found.scores, [0, 1 / 3, 2 / 3])
@@ -147,7 +147,7 @@ def test_an_object_without_answers_has_no_rank():
         ([[0, 1, 2]], "lens depth", "no answers say which of three objects"),
     ],
 )
-def test_what_cannot_be_said_is_an_error(rows, measure, message):
+def test_bad_input_is_an_error(rows, measure, message):
     with pytest.raises(ValueError, match=message):
         ct.centrality(rows, measure)
 

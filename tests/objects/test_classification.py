@@ -16,7 +16,7 @@ def answers():
     )
 
 
-def test_agreement_counts_the_comparisons_that_tell(answers):
+def test_agreement_counts_informative_comparisons(answers):
     telling = right = 0
     for i, j, k in answers.rows.tolist():
         if (TRUTH[i] == TRUTH[j]) != (TRUTH[i] == TRUTH[k]):
@@ -93,6 +93,6 @@ def test_svm_is_that_of_the_kernel(answers):
         (lambda a: ct.ComparisonClassifier(a).fit(np.zeros((2, 2)), ["x", "y"]), "objects have shape"),
     ],
 )
-def test_what_cannot_be_labelled_is_an_error_that_says_why(answers, act, message):
+def test_bad_labels_are_errors_that_say_why(answers, act, message):
     with pytest.raises(ValueError, match=message):
         act(answers)

@@ -22,7 +22,7 @@ def blobs():
 
 
 def plain_tree(comparisons):
-    """The formula of the paper, in fractions, for all pairs of clusters again at each merge."""
+    """The formula of the paper in exact fractions, evaluated for all pairs of clusters at each merge."""
     clusters = [[one] for one in range(comparisons.n_objects)]
     numbers, merges, votes = list(range(comparisons.n_objects)), [], {}
     for row in comparisons.rows.tolist():
@@ -202,7 +202,7 @@ def test_an_object_that_changes_its_group_is_in_doubt(tmp_path):
     assert (tmp_path / "groups.csv").read_text().splitlines()[::6] == ["name,group,sureness", "5,1,0.250"]
 
 
-def test_an_object_alone_is_as_sure_as_it_is_apart():
+def test_the_sureness_of_a_single_object_is_how_often_it_is_apart():
     maps = [[[0.0], [0.1], [9.0]], [[0.0], [5.0], [5.1]]]
     found = ct.cluster(at(maps[0]), 2, maps=maps)
     assert found.sureness.tolist() == [0.5, 0.5, 0.5]
@@ -249,7 +249,7 @@ def test_pictures_stand_beside_their_leaves(blobs):
         (lambda *_: ct.plotting.dendrogram_figure([[0.0, 1.0]]), "the tree has shape"),
     ],
 )
-def test_what_cannot_be_grouped_is_an_error_that_says_why(act, message):
+def test_bad_input_is_an_error_that_says_why(act, message):
     answers = ct.datasets.simulated(np.random.default_rng(0).normal(size=(6, 2)), 200, seed=0)
     with pytest.raises(ValueError, match=message):
         act(answers, ct.embed(answers, loss="ste", penalty=0, seed=0, epochs=2))
@@ -301,7 +301,7 @@ def test_the_command_finds_groups_on_the_map_of_a_fit(blobs, tmp_path, monkeypat
 
 
 @pytest.mark.parametrize("ending", ["csv", "parquet", "npz"])
-def test_the_command_finds_groups_on_a_lone_map_and_says_what_it_cannot_know(blobs, tmp_path, ending):
+def test_the_command_finds_groups_on_a_map_file_and_says_what_is_unknown(blobs, tmp_path, ending):
     ct.files.write_map(blobs[1], None, tmp_path / f"map.{ending}")
     words = ["cluster", str(tmp_path / f"map.{ending}"), "--out", str(tmp_path / "groups.csv")]
     done = CliRunner().invoke(app, words)

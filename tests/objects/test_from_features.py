@@ -37,6 +37,6 @@ def test_centred_places_give_scikit_learns_kernel_ridge():
         (lambda: FeatureRegression().fit([[1.0], [np.nan]], [[0.0], [1.0]]), "finite numbers"),
     ],
 )
-def test_what_cannot_be_learnt_is_an_error_that_says_why(act, message):
+def test_bad_features_are_errors_that_say_why(act, message):
     with pytest.raises(ValueError, match=message):
         act()

@@ -18,7 +18,7 @@ def points():
 
 
 def about(points, new, n_answers, seed=0, **options):
-    """Answers in which the new objects occur, and nothing else that is new."""
+    """Answers in which the new objects occur, and no other new ones."""
     answers = ct.datasets.simulated(points[: max(new) + 1], 40 * n_answers, seed=seed, **options)
     rows = np.isin(answers.rows, new).any(axis=1)
     return answers.take(np.flatnonzero(rows)[:n_answers])
@@ -88,7 +88,7 @@ def test_more_answers_leave_less_uncertainty(points):
 
 @pytest.mark.parametrize("loss", ["ste", "tste", "ckl"])
 def test_no_direction_is_more_uncertain_than_before_the_answers(points, loss):
-    """Though a far option makes the loss concave: it repels the object."""
+    """A far option repels the object and makes the loss concave, which must not matter."""
     known = points[:N_KNOWN]
     before = np.cov(known.T)
     for anchor, near in ((0, 1), (2, 3), (4, 5)):
@@ -190,7 +190,7 @@ def result_of(points, **changes):
         (lambda x: ct.place([[0, 1, 5]], 0 * x, loss="ste"), "in one place"),
     ],
 )
-def test_what_cannot_be_placed_is_an_error_that_says_why(act, message):
+def test_bad_input_is_an_error_that_says_why(act, message):
     with pytest.raises(ValueError, match=message):
         act(np.random.default_rng(0).normal(size=(5, 2)))
 

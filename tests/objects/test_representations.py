@@ -39,6 +39,6 @@ def test_a_result_has_a_short_repr_and_an_escaped_table(name):
     assert "<b>" not in page
 
 
-def test_ellipses_say_how_many_and_of_what_level():
+def test_ellipses_state_their_number_and_level():
     replicates = ct.replicate(ANSWERS, n_replicates=6, **QUICK)
     assert repr(replicates.ellipses(0.5)) == "Ellipses(10 objects in 2 dimensions, level 0.5, 6 replicates)"

@@ -51,7 +51,7 @@ def test_close_objects_are_alike():
     assert np.corrcoef(apart[upper], kernel[upper])[0, 1] < -0.8
 
 
-def test_an_object_without_answers_is_like_none():
+def test_an_object_without_answers_is_similar_to_none():
     kernel = ct.triplet_kernel([[0, 1, 2], [1, 0, 2]], "k1")
     assert not kernel[2].any()
     assert kernel[0, 0] == 1
@@ -64,6 +64,6 @@ def test_an_object_without_answers_is_like_none():
         ([[0, 1, 2, 3]], "k1", "for quadruplets use"),
     ],
 )
-def test_what_is_no_kernel_is_an_error(rows, kind, message):
+def test_bad_input_is_an_error(rows, kind, message):
     with pytest.raises(ValueError, match=message):
         ct.triplet_kernel(rows, kind)

@@ -19,7 +19,7 @@ N_OBJECTS = 15
 
 @pytest.fixture(scope="module")
 def two_views():
-    """Answers about colour, then as many about shape, and which of them tell the two apart."""
+    """Answers about colour, then the same number about shape, and a mask of those that distinguish the two."""
     rng = np.random.default_rng(0)
     colour, shape = 4 * rng.normal(size=(2, N_OBJECTS, 1))
     parts = [ct.datasets.simulated(points, 500, seed=seed) for seed, points in enumerate((colour, shape))]
@@ -162,7 +162,7 @@ def test_a_gain_of_another_view_must_be_larger_than_chance():
 
 
 @pytest.mark.parametrize("noise", ["none", "flip"])  # maps too sure of themselves; answers that no map explains
-def test_neither_sure_maps_nor_guesses_make_a_second_view(noise):
+def test_neither_overconfident_maps_nor_guesses_make_a_second_view(noise):
     points = 3 * np.random.default_rng(0).normal(size=(N_OBJECTS, 2))
     views = ct.embed_views(ct.datasets.simulated(points, 2000, noise=noise, seed=0), n_starts=4, most=2)
     assert views.n_views == 1
@@ -190,7 +190,7 @@ def test_a_missing_dimension_is_no_second_view():
 
 
 def interrupting_embed(monkeypatch, after):
-    """Ctrl-C in the middle of a search for views, after so many fits of single maps."""
+    """Press Ctrl-C in the middle of a search for views, after a number of fits of single maps."""
     calls, embed = [], views_module.embed
 
     def sometimes(*args, **settings):

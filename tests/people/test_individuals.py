@@ -31,7 +31,7 @@ def test_known_weights_are_recovered_from_300_answers_per_person(different):
     assert min(correlations(weights, maps.weights)) > 0.9
 
 
-def test_people_who_weigh_dimensions_differently_are_told_from_those_who_do_not(different):
+def test_people_who_weigh_dimensions_differently_are_distinguished_from_others(different):
     maps = different[-1]
     assert maps.weights_differ
     assert maps.evidence.weights.bits < maps.evidence.consistency.bits < maps.evidence.one_map.bits
@@ -115,7 +115,7 @@ def test_no_weights_are_claimed_for_people_who_have_the_same_ones(consistency):
     assert sum(claims) <= 1
 
 
-def test_people_who_only_differ_in_consistency_are_not_said_to_weigh_dimensions_differently():
+def test_differences_in_consistency_are_not_mistaken_for_differences_in_weights():
     answers, _, _ = people_who_weigh(0.0, consistency=0.7, n_answers=150, seed=1)
     maps = ct.embed_people(answers, 2, loss="ste", seed=0)
     assert not maps.weights_differ
@@ -192,7 +192,7 @@ def test_the_same_seed_gives_the_same_weights_for_any_number_of_threads(differen
     assert np.array_equal(one, two)
 
 
-def test_a_gain_is_sure_only_if_it_exceeds_its_noise():
+def test_a_gain_is_significant_only_if_it_exceeds_its_noise():
     rng = np.random.default_rng(0)
     before, noise = np.full(400, -1.0), rng.standard_normal(400)
     units = np.arange(400)

@@ -23,7 +23,7 @@ QUICK = {"loss": "soe", "penalty": 0, "seed": 0}
 
 
 def answered(n_people=12, each=100, careless=(), reversed_by=(), seed=0, **options):
-    """Answers of people about 15 points, some of whom do not look, or answer the other way round."""
+    """Answers about 15 points by people, some of whom guess or reverse their answers."""
     rng = np.random.default_rng(seed)
     rows = ct.datasets.simulated(2 * rng.standard_normal((15, 2)), n_people * each, noise="ste", seed=rng).rows.copy()
     people = np.repeat(np.arange(n_people), each)
@@ -41,7 +41,7 @@ def by_name(assessment):
     return {person.name: person for person in assessment.people}
 
 
-def test_careless_people_are_told_from_others(assessment):
+def test_careless_people_are_distinguished_from_others(assessment):
     people = by_name(assessment)
     assert {name for name, person in people.items() if person.verdict == "careless"} == {"3", "7", "8"}
     assert people["5"].verdict == "reversed"
@@ -58,13 +58,13 @@ def test_only_doubtful_people_lose_weight_and_nobody_is_left_out(assessment):
     assert len(assessment.weighted) == len(assessment.answers)
 
 
-def test_where_weights_do_not_help_the_answers_stay_as_they_were_given():
+def test_where_weights_do_not_help_all_answers_count_the_same():
     found = ct.assess_people(answered(6), **QUICK)
     assert not found.is_weighted
     assert found.weighted is found.answers
 
 
-def test_weights_that_hardly_help_are_not_used_though_somebody_looks_careless():
+def test_weights_that_hardly_help_are_not_used_even_if_somebody_looks_careless():
     found = ct.assess_people(answered(careless=(3,)), **QUICK)
     assert by_name(found)["3"].verdict == "careless"
     assert found.weighted_error < found.plain_error
@@ -172,7 +172,7 @@ def test_people_who_are_all_equally_noisy_are_not_unlike_each_other():
     assert any("so all answers are noisy" in sentence for sentence in found.sentences)
 
 
-def test_somebody_in_a_hurry_is_named_though_the_answers_are_right():
+def test_a_person_in_a_hurry_is_named_even_if_the_answers_are_right():
     answers = answered(4, 60, trials=ct.Trials(times=np.repeat([2.0, 2.0, 0.7, 2.0], 60)))
     said = ct.assess_people(answers, **QUICK).sentences
     assert said[0] == "none of 4 people looks careless: use all answers as they are"
@@ -187,7 +187,7 @@ def test_one_quick_set_of_answers_is_no_hurry():
     assert found.sentences == ["none of 4 people looks careless: use all answers as they are"]
 
 
-def test_answers_are_not_to_be_used_as_they_are_where_some_people_have_another_view():
+def test_people_with_another_view_are_reported_although_nobody_looks_careless():
     found = ct.assess_people(answered(4), **QUICK)
     other = person(name="zoe", lapse_low=0.5, others_error=0.45, own_error=0.2)
     assert other.verdict == "own view"
@@ -242,7 +242,7 @@ def test_verdicts(changes, verdict):
     assert person(**changes).advice
 
 
-def test_somebody_with_a_view_of_his_own_is_not_called_careless():
+def test_a_person_with_another_view_is_not_called_careless():
     rng = np.random.default_rng(0)
     views = [rng.standard_normal((15, 2)) for _ in range(2)]
     rows = np.concatenate(
@@ -275,7 +275,7 @@ def test_a_minority_that_shares_another_map_is_not_called_careless_while_random_
         assert people[str(number)].group_error < 0.35 < people[str(number)].others_error
 
 
-def test_somebody_without_suspicion_gets_no_map_of_his_own(assessment):
+def test_only_suspects_get_their_own_map(assessment):
     fine = [person for person in assessment.people if person.verdict == "fine"]
     assert np.isnan([(person.group_error, person.own_error) for person in fine]).all()
 
@@ -306,7 +306,7 @@ def test_failed_checks_alone_are_a_note():
     assert found.sentences[1].startswith("1 of 6 people failed checks (2): their answers fit a map all the same")
 
 
-def test_random_answers_of_everybody_are_no_sign_of_care():
+def test_if_everybody_answers_at_random_nobody_is_called_careful():
     answers = answered(10, 60, careless=range(10), seed=3)
     found = ct.assess_people(answers, **QUICK)
     assert found.is_chance
@@ -325,7 +325,7 @@ def test_people_who_cannot_be_judged_are_not_counted_among_the_careful(assessmen
     assert "1 of 9 people cannot be judged, as the map of the others is not clearly better" in found.sentences[1]
 
 
-def test_a_lone_view_is_said_to_look_careless_where_answers_are_few(assessment):
+def test_with_few_answers_a_person_alone_with_a_view_may_look_careless(assessment):
     careless = [one._replace(answers=50) for one in assessment.people if one.verdict == "careless"]
     text = " ".join(dataclasses.replace(assessment, people=tuple(careless)).sentences)
     assert "unless that person gave about 90 answers" in text
@@ -337,7 +337,7 @@ def test_a_lone_view_is_said_to_look_careless_where_answers_are_few(assessment):
     ("asked", "passed", "has_failed"),
     [(0, 0, False), (1, 0, False), (2, 0, False), (3, 0, True), (5, 3, False), (10, 5, True), (53, 43, False)],
 )
-def test_checks_are_failed_if_surely_more_than_a_fifth_are_wrong(asked, passed, has_failed):
+def test_checks_are_failed_if_significantly_more_than_a_fifth_are_wrong(asked, passed, has_failed):
     assert failed_checks(asked, passed) is has_failed
 
 
@@ -771,7 +771,7 @@ def test_few_repeated_questions_are_said_to_be_too_few():
 
 
 @pytest.mark.parametrize("times", [2, 3, 7])
-def test_people_who_always_agree_have_a_ceiling_of_no_error_but_not_a_sure_one(times):
+def test_people_who_always_agree_have_an_uncertain_ceiling_of_no_error(times):
     """Weights of many questions sum to 1 but for rounding."""
     rows = np.array([[0, 1, 2 + number] for number in range(997)])
     (ceiling,) = noise_ceilings(ct.Comparisons.from_triplets(np.repeat(rows, times, axis=0)))

@@ -175,7 +175,7 @@ def test_the_search_lists_what_it_finds_and_a_click_chooses(browser, reports):
 
 
 @pytest.mark.parametrize("size", [(390, 844), (1400, 1000)])
-def test_what_is_searched_is_brought_into_sight(browser, reports, size):
+def test_an_object_that_is_searched_for_is_brought_into_view(browser, reports, size):
     browser.open(reports / "2.html", width=size[0], height=size[1])
     search(browser, "Paris")
     assert is_map_in_sight(browser)
@@ -346,7 +346,7 @@ def test_the_keyboard_moves_zooms_and_chooses(browser, reports):
     assert browser.ask(f"{SCATTER}.marks") == []
 
 
-def test_a_drag_moves_the_map_and_is_no_click(browser, reports):
+def test_a_drag_moves_the_map_and_is_not_a_click(browser, reports):
     browser.open(reports / "2.html")
     place = pointed_at(browser, 3)
     before = browser.ask(f"{SCATTER}.where(3)")
@@ -491,7 +491,7 @@ def doubtful(tmp_path_factory):
     return path
 
 
-def test_what_is_not_sure_is_drawn_and_listed(browser, doubtful):
+def test_uncertain_objects_are_drawn_and_listed(browser, doubtful):
     browser.open(doubtful)
     assert browser.complaints() == []
     assert browser.ask(f"{SCATTER}.ellipses.objects.length") == 15

@@ -50,7 +50,7 @@ def test_one_thread_gives_the_same_bits_every_time(data):
 
 
 @pytest.mark.parametrize("n_threads", [1, 2, 16])
-def test_any_number_of_threads_comes_as_far_as_the_default_solver(data, ordinary, n_threads):
+def test_any_number_of_threads_is_as_good_as_the_default_solver(data, ordinary, n_threads):
     expected = ct.triplet_error(data.test, ordinary.embedding)
     assert error(data, "hogwild", CPU(n_threads, least_part=500)) == pytest.approx(expected, abs=0.004)
 
@@ -62,7 +62,7 @@ def test_weights_count_in_all_threads(data):
     assert error(data, "hogwild", CPU(4, least_part=500), both) < 0.1
 
 
-def test_answers_in_blocks_come_as_far(data, ordinary, tmp_path):
+def test_answers_in_blocks_are_fitted_as_well(data, ordinary, tmp_path):
     np.save(tmp_path / "a.npy", data.train.rows)
     mapped = ct.Comparisons(np.load(tmp_path / "a.npy", mmap_mode="r"), 500)
     device = CPU(4, least_part=500, stream_from=1, block_bytes=12 * 25_000)

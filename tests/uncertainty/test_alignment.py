@@ -27,7 +27,7 @@ def test_size_is_kept_unless_scaling_is_asked_for():
     np.testing.assert_allclose(aligned[0].std(axis=0), 2 * aligned[1].std(axis=0))
 
 
-def test_an_object_without_weight_does_not_turn_the_map():
+def test_an_object_without_weight_does_not_rotate_the_map():
     rng = np.random.default_rng(0)
     x = rng.standard_normal((12, 2))
     strayed = x.copy()
@@ -38,7 +38,7 @@ def test_an_object_without_weight_does_not_turn_the_map():
     np.testing.assert_allclose(aligned[0, 1:], x[1:], atol=1e-6)
 
 
-def test_aligned_maps_are_as_near_to_their_mean_as_no_single_turn_can_improve():
+def test_no_rotation_brings_an_aligned_map_closer_to_the_mean():
     rng = np.random.default_rng(1)
     x = rng.standard_normal((10, 2))
     maps = np.stack([turned(x + 0.2 * rng.standard_normal(x.shape), rng) for _ in range(6)])

@@ -9,7 +9,7 @@ from closerthan.uncertainty.neighbours import neighbour_probability
 
 @pytest.mark.parametrize("n_dims", [1, 2, 5])
 @pytest.mark.parametrize("level", [0.5, 0.95])
-def test_ellipses_hold_as_many_places_as_they_say(n_dims, level):
+def test_ellipses_contain_the_stated_fraction_of_positions(n_dims, level):
     rng = np.random.default_rng(n_dims)
     shapes = rng.standard_normal((2000, n_dims, n_dims))
     drawn = np.einsum("ode,roe->rod", shapes, rng.standard_normal((41, 2000, n_dims)))

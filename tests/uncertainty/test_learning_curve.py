@@ -1,4 +1,4 @@
-"""Is it enough? Errors of growing parts, and what more answers would bring."""
+"""Learning curves: errors of growing subsets, and the predicted gain of more answers."""
 
 import csv
 import dataclasses
@@ -99,7 +99,7 @@ def test_a_law_never_rises_and_its_floor_is_not_negative():
 
 
 @pytest.mark.slow
-def test_replicates_tell_what_is_decided():
+def test_replicates_determine_the_decided_triplets():
     found = ct.learning_curve(simulated(600), n_replicates=10, **QUICK)
     assert 0 < found.share_decided < 1
     assert "of all triplets are decided" in found.sentences()[-1]
@@ -133,7 +133,7 @@ def test_answers_that_are_all_the_same_have_no_curve_and_it_says_why():
         ct.learning_curve([[0, 1, 2]] * 50, loss="soe", penalty=0, seed=0)
 
 
-def test_answers_that_are_noise_are_said_to_be_no_better_than_chance():
+def test_random_answers_get_the_verdict_chance():
     rng = np.random.default_rng(5)
     rows = [rng.permutation(10)[:3] for _ in range(300)]
     found = ct.learning_curve(ct.Comparisons.from_triplets(rows, n_objects=10), **QUICK)
@@ -195,7 +195,7 @@ def test_errors_of_all_sizes_are_too_high_or_too_low_together(curve):
 
 
 def judged(rng, number, chance_wrong):
-    """One map's error on so many answers, and the counted one; ``chance_wrong`` of its margins."""
+    """The calibrated and the counted error of a map on some answers; ``chance_wrong`` is a function of the margin."""
     margin = rng.exponential(size=number)
     wrong = rng.random(number) < chance_wrong(margin)
     found = PartErrors(np.arange(number), None, 1)
@@ -240,7 +240,7 @@ class Steep(ct.Loss):
 
 
 @pytest.mark.slow
-def test_odds_without_bound_are_no_harm():
+def test_unbounded_log_odds_do_no_harm():
     points = np.random.default_rng(0).standard_normal((20, 2))
     answers = ct.datasets.simulated(points, 2_000, seed=0)
     curve = ct.learning_curve(answers, loss=Steep(), penalty=0, n_folds=4, n_replicates=0, seed=0)
@@ -248,7 +248,7 @@ def test_odds_without_bound_are_no_harm():
     assert (np.diff(curve.errors) < 0.02).all()
 
 
-def test_one_verdict_comes_of_the_curve_and_of_what_is_settled():
+def test_the_verdict_combines_the_curve_and_the_settled_objects():
     assert FLAT.verdict == "enough"
     assert "hardly worth collecting more" in FLAT.advice
     unsettled = dataclasses.replace(FLAT, n_unsettled=16)

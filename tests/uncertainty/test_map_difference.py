@@ -71,7 +71,7 @@ def test_groups_with_one_map_are_called_different_in_one_of_twenty_studies(is_pa
     assert 0.3 < np.mean(p) < 0.75
 
 
-def test_a_difference_between_people_is_none_between_groups():
+def test_a_difference_between_people_is_not_one_between_groups():
     one, other = two_groups(0.0, n_people=3, each=200, own=1.5)
     by_people = ct.compare_maps(one, other, **QUICK)
     assert by_people.by == "people"
@@ -106,7 +106,7 @@ def test_the_same_seed_gives_the_same_numbers():
     assert np.array_equal(first.aligned, again.aligned)
 
 
-def test_ctrl_c_keeps_what_is_done():
+def test_ctrl_c_keeps_completed_permutations():
     one, other = two_groups(0.0, each=20)
     solver = InterruptedPolyak(after=1 + 50)  # the first fit, then two for the real grouping and 24 random ones
     found = ct.compare_maps(one, other, solver=solver, **{**QUICK, "n_permutations": 99})
@@ -130,7 +130,7 @@ def test_ctrl_c_before_a_test_is_possible_is_raised():
         (lambda one, other: (one, ct.Comparisons.from_triplets([[0, 1, 2]]), {}), "names"),
     ],
 )
-def test_what_cannot_be_compared_is_refused(change, message):
+def test_groups_that_cannot_be_compared_are_refused(change, message):
     one, other, options = change(*two_groups(each=20))
     with pytest.raises(ValueError, match=message):
         ct.compare_maps(one, other, **{**QUICK, **options})

@@ -1,4 +1,4 @@
-"""Refitter: many fits, ended together by Ctrl-C or a time limit, with what is done by then."""
+"""Refitter: many fits that Ctrl-C or a time limit ends together, keeping those that are complete."""
 
 import functools
 import itertools
@@ -24,7 +24,7 @@ QUICK = {"loss": "soe", "penalty": 0, "seed": 0}
 
 @pytest.fixture
 def after(monkeypatch):
-    """Ctrl-C, or the end of the time, in the middle of a fit after so many of them."""
+    """Press Ctrl-C, or let the time end, in the middle of a fit, after a number of complete ones."""
 
     def ends(number, how):
         fit, count = refitter.fit, itertools.count()
@@ -77,7 +77,7 @@ def test_before_a_fold_is_done_there_is_no_curve(after):
         ct.learning_curve(STUDY, n_folds=4, **QUICK)
 
 
-def test_the_end_of_the_time_says_how_many_fits_were_done(after):
+def test_the_error_at_the_time_limit_says_how_many_fits_were_done(after):
     after(3, "time_limit")
     with pytest.raises(ValueError, match="the time limit was reached after 3 of 28 fits; raise time_limit"):
         ct.learning_curve(STUDY, n_folds=4, time_limit=1e6, **QUICK)
@@ -105,7 +105,7 @@ def test_no_time_for_replicates_is_an_error_that_says_so():
         ct.replicate(STUDY, n_replicates=20, time_limit=1e-6, **QUICK)
 
 
-def test_what_the_time_did_not_suffice_for_is_named_and_the_map_is_kept():
+def test_analyses_beyond_the_time_limit_are_named_and_the_map_is_kept():
     result = ct.embed(STUDY, **QUICK)
     found = Findings.of(STUDY, result, FindingsRequest(10), time_limit=1e-9, **QUICK)
     assert [fact.name for fact in found.left_out] == ["Replicates", "People", "Enough?"]
@@ -113,7 +113,7 @@ def test_what_the_time_did_not_suffice_for_is_named_and_the_map_is_kept():
 
 
 @pytest.mark.parametrize("judge", [ct.assess_people, ct.group_people])
-def test_people_are_judged_whole_or_not_at_all(judge, after):
+def test_people_are_assessed_completely_or_not_at_all(judge, after):
     after(2, "interrupted")
     with pytest.raises(KeyboardInterrupt):
         judge(STUDY, **QUICK)

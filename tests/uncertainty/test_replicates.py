@@ -124,12 +124,12 @@ def test_without_all_parts_of_the_committee_replicates_predict():
         (ANSWERS, "comparisons", 'replicates resample "people", "blocks" or "answers"'),
     ],
 )
-def test_what_cannot_be_resampled_is_an_error_that_says_why(answers, by, words):
+def test_answers_that_cannot_be_resampled_are_an_error_that_says_why(answers, by, words):
     with pytest.raises(ValueError, match=words):
         ct.replicate(answers, n_replicates=4, loss="ste", penalty=0, by=by)
 
 
-def test_a_number_of_replicates_that_is_none_is_an_error():
+def test_an_invalid_number_of_replicates_is_an_error():
     with pytest.raises(ValueError, match="n_replicates is 0"):
         ct.replicate(ANSWERS, n_replicates=0, loss="ste", penalty=0)
 
@@ -141,7 +141,7 @@ def test_too_few_replicates_for_ellipses_are_an_error_that_says_how_many():
 
 
 @pytest.mark.parametrize("wrong", [0.0, 1.0, 95])
-def test_a_level_that_is_no_probability_is_an_error(found, wrong):
+def test_an_invalid_level_is_an_error(found, wrong):
     with pytest.raises(ValueError, match="level is"):
         found.ellipses(wrong)
 
@@ -199,7 +199,7 @@ def test_ctrl_c_before_there_are_two_replicates_is_raised():
         )
 
 
-def test_what_is_saved_comes_back(found, tmp_path):
+def test_saved_replicates_are_read_back(found, tmp_path):
     found.save(tmp_path / "replicates.npz")
     again = ct.Replicates.load(tmp_path / "replicates.npz")
     assert repr(again) == repr(found)
@@ -226,7 +226,7 @@ def test_a_file_of_an_earlier_version_says_what_to_do(found, tmp_path):
 
 
 @pytest.mark.filterwarnings("ignore:1 of 16 objects occur")
-def test_of_an_object_without_answers_nothing_is_said():
+def test_there_are_no_statements_about_an_object_without_answers():
     answers = ct.Comparisons.from_triplets(ANSWERS.rows, n_objects=16)
     found = ct.replicate(answers, n_replicates=20, loss="ste", penalty=0, seed=0)
     assert np.isnan(found.ellipses().half_axes()[15]).all()
@@ -254,7 +254,7 @@ def test_an_object_is_placed_by_as_many_comparisons_as_its_place_has_bits(found)
 
 @pytest.mark.parametrize("n_answers", [1, 3])
 def test_an_object_with_next_to_no_answers_is_not_settled(n_answers):
-    # Weights cannot tell what one answer leaves open: all replicates leave the object where the fit has put it.
+    # Weights cannot change what one answer leaves open: all replicates leave the object where the fit placed it.
     few = [[15, 0, 1], [2, 15, 3], [4, 5, 15]][:n_answers]
     answers = ct.Comparisons.from_triplets(np.concatenate([ANSWERS.rows, few]), n_objects=16)
     found = ct.replicate(answers, n_replicates=20, loss="ste", penalty=0, seed=0)
@@ -281,7 +281,7 @@ def test_repeating_a_few_questions_settles_no_object():
     assert len(found.unsettled) == 15
 
 
-def test_what_replicates_agree_on_is_qualified_where_starts_lead_to_different_maps(found):
+def test_statements_of_replicates_are_qualified_where_starts_lead_to_different_maps(found):
     start = Start(0.3, 0.1, 0.3, "tolerance", 0.9)
     other = dataclasses.replace(found, result=dataclasses.replace(found.result, starts=(start, start), best_start=0))
     assert other.result.different_starts
@@ -319,8 +319,8 @@ def test_findings_name_what_is_not_settled():
 
 @pytest.mark.slow
 @pytest.mark.parametrize("rate", [0.0, 0.2])
-def test_the_surest_predictions_of_replicates_come_true_as_often_as_they_say(rate):
-    """A fraction of the answers is given without looking; predictions must not be surer than that allows."""
+def test_the_most_confident_predictions_of_replicates_are_calibrated(rate):
+    """A fraction of the answers are guesses; predictions must not be more confident than that allows."""
     rng = np.random.default_rng(3)
     points = 2.0 * rng.standard_normal((25, 2))
 
@@ -338,7 +338,7 @@ def test_the_surest_predictions_of_replicates_come_true_as_often_as_they_say(rat
 
 
 @pytest.mark.slow
-def test_neighbours_are_as_sure_as_they_are_said_to_be_where_groups_are_narrow():
+def test_probabilities_of_neighbours_are_right_where_groups_are_narrow():
     centres = np.array([[0.0, 0.0], [2.0, 0.0], [1.0, 1.8]])[np.arange(30) % 3]
     said, raw, right = [], [], []
     for seed in range(5):

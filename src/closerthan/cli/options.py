@@ -270,7 +270,7 @@ class Fitting:
         return self if self.validation_file is None else replace(self, validation_set=read(self.validation_file))
 
     def refuse_file(self) -> None:
-        """Raise an error if early stopping uses a file: each of several fits must hold out answers of its own."""
+        """Raise an error if early stopping uses a file: each of several fits must hold out its own answers."""
         if self.validation_file is not None:
             raise ParameterError("validation", str(self.validation_file), "here it must be a fraction, as in 0.1")
 

@@ -1,5 +1,7 @@
-"""Commands whose help shows switches as switches, and common options first."""
+"""Commands whose help shows no value type for flags, and lists common options first."""
 
+import inspect
+import re
 from collections.abc import Callable
 from typing import Any, TypeVar
 
@@ -43,5 +45,10 @@ class App(typer.Typer):
         super().__init__(**{"cls": Group, **options})
 
     def command(self, name: str | None = None, **options: Any) -> Callable[[Function], Function]:
-        """Register a command."""
-        return super().command(name, **{"cls": Command, **options})
+        """Register a command; its help is its docstring, without the line breaks inside paragraphs."""
+
+        def register(function: Function) -> Function:
+            text = re.sub(r"(?<=\S)\n(?=\S)", " ", inspect.cleandoc(function.__doc__ or ""))
+            return super(App, self).command(name, **{"cls": Command, "help": text or None, **options})(function)
+
+        return register

@@ -232,7 +232,7 @@ def _have_an_odd_object(answer: Numbers, near: Numbers, far: Numbers, n_objects:
 
 
 def _changes(column: Numbers) -> NDArray[np.bool_]:
-    """Return where a column differs from the entry before; the first entry does."""
+    """Return a mask of the entries that differ from the previous one; the first entry counts as different."""
     return np.concatenate([[True], column[1:] != column[:-1]])[: len(column)]
 
 

@@ -62,7 +62,7 @@ class Comparisons:
     dropped
         Number of rows that were dropped at the caller's request, by reason.
     answers
-        Number of the answer that each row is from, counted from 0; None if each row is an answer of its own.
+        Number of the answer that each row is from, counted from 0; None if each row is a separate answer.
     people, person_names
         The person who gave the answer of each row, as an index into the names; None if unknown.
     blocks
@@ -117,7 +117,7 @@ class Comparisons:
             Names of the objects, in the order of their numbers.
         answers
             Label (a name or a number) of the answer that each row is from. Rows of one answer are never separated when
-            some rows are held out. By default each row is an answer of its own. Equal labels of different people are
+            some rows are held out. By default each row is a separate answer. Equal labels of different people are
             different answers, so each person's trials may be numbered from 1.
         people
             Label (a name or a number) of the person who gave each answer.
@@ -366,7 +366,7 @@ class Comparisons:
 
     @property
     def random(self) -> NDArray[np.bool_] | None:
-        """Whether the question of each row was drawn at random, or None if unknown."""
+        """A mask of the rows whose question was drawn at random; None if unknown."""
         return None if self.trials is None else self.trials.random
 
     @checked
@@ -440,7 +440,7 @@ class Comparisons:
         by
             The split unit. "answers" groups the rows of an answer with those of all other answers about the same set of
             objects, "blocks" the answers of a block and "people" the answers of a person; with "comparisons" each row
-            is a group of its own. "auto" means "blocks" if the answers have blocks, otherwise "answers".
+            is a separate group. "auto" means "blocks" if the answers have blocks, otherwise "answers".
 
         Examples
         --------

@@ -366,7 +366,7 @@ class Survey(NamedTuple):
     largest: int  # largest object number
     self_pair: int | None  # number of the first row that compares an object with itself
     same_pair: int | None  # number of the first row whose two pairs are the same
-    mentioned: NDArray[np.bool_]  # whether each object, up to the largest, occurs
+    mentioned: NDArray[np.bool_]  # mask of the objects, up to the largest one, that occur
 
 
 def survey_rows(rows: NDArray[Any], *, exactly: bool = False) -> Survey | None:

@@ -76,7 +76,7 @@ def parse(data: Any, n_columns: int, y: ArrayLike | None, options: ComparisonOpt
     if weights is not None and not weights.any():
         raise ValueError("all weights are zero; at least one comparison must count")
     numbers = None if answers is None else number_by_appearance(answers)
-    if numbers is not None and numbers.max(initial=-1) + 1 == len(numbers):  # each row is an answer of its own
+    if numbers is not None and numbers.max(initial=-1) + 1 == len(numbers):  # each row is a separate answer
         numbers = None
     return {
         "rows": frozen(rows),

@@ -42,8 +42,8 @@ def position_name(position: int, n_options: int) -> str:
 def without_artefacts(answers: Comparisons) -> tuple[Comparisons, str]:
     """Drop positions that are a property of the file and not of the screen; return a sentence that says so, or "".
 
-    They are if nearly all people almost always chose the same position, as in an export whose last column holds the odd
-    object, or if the objects of nearly all questions are in the order of their numbers.
+    This is assumed if nearly all people almost always chose the same position, as in an export whose last column holds
+    the odd object, or if the objects of nearly all questions are in the order of their numbers.
 
     Examples
     --------

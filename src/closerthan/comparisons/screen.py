@@ -56,17 +56,17 @@ class Screen:
 
     @property
     def has_anchor(self) -> bool:
-        """Whether options are compared with an anchor."""
+        """True if options are compared with an anchor."""
         return self.kind != "odd"
 
     @property
     def is_ordered(self) -> bool:
-        """Whether the order of the picks matters."""
+        """True if the order of the picks matters."""
         return self.kind == "rank"
 
     @property
     def picks_several(self) -> bool:
-        """Whether options are picked one after another and then confirmed."""
+        """True if options are picked one after another and then confirmed."""
         return self.kind in ("nearest", "rank")
 
     @property

@@ -31,7 +31,7 @@ from closerthan.losses import DotProduct, Loss
 if TYPE_CHECKING:
     from closerthan.comparisons import Choices
 
-PAIRS = 64  # pairs that are evaluated together; a choice among more pairs gets buffers of its own size
+PAIRS = 64  # pairs that are evaluated together; a choice among more pairs gets buffers of that size
 AHEAD = 8  # rows are prefetched this number of pairs ahead
 
 
@@ -58,7 +58,7 @@ class ChoiceRows(NamedTuple):
     @classmethod
     def of(cls, choices: "Choices", offsets: NDArray[np.float64] | None = None) -> "ChoiceRows":
         """Return the choices, without copying them."""
-        # Arrays that can be written to have kernels of their own, so all are read-only.
+        # Kernels would be compiled again for arrays that can be written to, so all are read-only.
         return cls(*map(frozen, (choices.pairs, choices.starts, choices.signs, offsets)))
 
     def part(self, first: int, last: int) -> "ChoiceRows":
@@ -240,7 +240,7 @@ def _scratch(rows, order):
 
 @kernel
 def _measured(rule, rows, order, first, x, scratch):
-    """Fill the buffers with the pairs of as many choices as they hold; return the place after the last one."""
+    """Fill the buffers with the pairs of consecutive choices, as far as there is room; return the place after them."""
     places, measures, scores, slopes = scratch
     last, size = first, 0
     while last < _number(rows, order):

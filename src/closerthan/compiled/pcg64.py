@@ -19,7 +19,7 @@ from numba.extending import intrinsic
 
 from closerthan.compiled.compiling import inlined
 
-MULTIPLIER = 0x2360ED051FC65DA44385DF649FCCF645  # of PCG64
+MULTIPLIER = 0x2360ED051FC65DA44385DF649FCCF645  # the multiplier of PCG64
 MULTIPLIER_HALVES = np.uint64(MULTIPLIER >> 64), np.uint64(MULTIPLIER % 2**64)
 # NumPy's SeedSequence: initial values and multipliers of its two hashes, and the factors of its mixing.
 ENTROPY_HASH = 0x43B0D7E5, 0x931E8875
@@ -51,8 +51,8 @@ def generator(typing_context: Any, seed: Any) -> Any:
             return builder.xor(word, builder.lshr(word, _WORD(16)))
 
         def mixed(x: Any, y: Any) -> Any:
-            left, right = MIXING
-            return folded(builder.sub(builder.mul(_WORD(left), x), builder.mul(_WORD(right), y)))
+            of_x, of_y = MIXING
+            return folded(builder.sub(builder.mul(_WORD(of_x), x), builder.mul(_WORD(of_y), y)))
 
         halves = builder.trunc(arguments[0], _WORD), builder.trunc(builder.lshr(arguments[0], _HALF(32)), _WORD)
         hashed = hashes(*ENTROPY_HASH)
@@ -93,7 +93,7 @@ def next_state(state, increment):
 @inlined
 def advanced(state, increment, steps):
     """Return the state that is a number of steps ahead (a uint64)."""
-    factor, addend = MULTIPLIER_HALVES, increment  # of 1, 2, 4, ... steps
+    factor, addend = MULTIPLIER_HALVES, increment  # they advance the state by 1, 2, 4, ... steps
     while steps > np.uint64(0):
         if steps & np.uint64(1):
             state = multiply_add(state, factor, addend)

@@ -79,7 +79,7 @@ def bound_of_steps(loss, schedule, distance, age):
 
 @inlined
 def update_average(mean, x, schedule, n_maps):
-    """Add ``x`` to the average ``mean`` as its map number ``n_maps``; the weights grow polynomially."""
+    """Add ``x`` to the average ``mean`` as the map with number ``n_maps``; weights grow polynomially."""
     weight = (schedule.lateness + 1.0) / (schedule.lateness + n_maps)
     for row in range(mean.shape[0]):
         for c in range(mean.shape[1]):

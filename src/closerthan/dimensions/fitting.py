@@ -51,9 +51,9 @@ from closerthan.wording import counted
 __all__ = ["sparse_dimensions"]
 
 LEAST_ANSWERS = 20  # so that each held-out tenth has two of them
-NEGLIGIBLE = 0.1  # a dimension below it changes no log odds by more than its square, .01
-SEARCH_TOLERANCE = 5.0  # times the tolerance, while the penalty is chosen
-REFIT_TOLERANCE = 3.0  # times the tolerance, in refits
+NEGLIGIBLE = 0.1  # dimensions whose weights are all below it are dropped; they change log odds by at most .01
+SEARCH_TOLERANCE = 5.0  # multiple of the tolerance that fits have while the penalty is chosen
+REFIT_TOLERANCE = 3.0  # multiple of the tolerance that refits have
 CLEARLY = 2.0  # standard errors by which dimensions must predict better than guessing
 
 
@@ -76,10 +76,10 @@ def sparse_dimensions(
     ridge
         Strength of the squared penalty, relative to ``penalty``; 0: L1 only, the objective of SPoSE.
     n_refits
-        Number of fits to resampled answers, from other starts, to see which dimensions return; 0: none.
+        Number of fits to resampled answers, from other starts, which show which dimensions reappear; 0: none.
     held_out
-        Fraction of the answers to choose the penalty by; as many others measure the accuracy. Both are left out only in
-        the fits that choose the penalty.
+        Fraction of the answers that choose the penalty; the same fraction of others measures the accuracy. Only the
+        fits that choose the penalty are made without these two parts.
     by
         The unit that is held out and resampled: "answers" (those about the same objects stay together), "blocks" or
         "people". "auto": "blocks" if the answers have blocks, otherwise "answers".
@@ -99,7 +99,8 @@ def sparse_dimensions(
     Returns
     -------
     SparseDimensions
-        The dimensions, sorted by their sum. Ctrl-C and the time limit end the computation early and keep what there is.
+        The dimensions, sorted by their sum. Ctrl-C and the time limit end the computation early and keep the
+        dimensions so far.
 
     Examples
     --------
@@ -252,7 +253,7 @@ class _Fits:
 
 @dataclasses.dataclass(frozen=True)
 class _Split:
-    """Answers held out: some to choose the penalty by, others to measure the accuracy."""
+    """Held-out answers: some choose the penalty, others measure the accuracy."""
 
     choosing: NDArray[np.int64]
     measuring: NDArray[np.int64]

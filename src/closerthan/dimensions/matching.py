@@ -1,7 +1,7 @@
-"""Which dimensions return if they are estimated again?
+"""Which dimensions reappear if they are estimated again?
 
 Dimensions have no order, so those of a refit are matched one to one with those of the fit, such that the sum of the
-correlations (over objects) is largest. A dimension returns in a refit if it correlates above .8 with its partner.
+correlations (over objects) is largest. A dimension reappears in a refit if it correlates above .8 with its partner.
 """
 
 from collections.abc import Sequence

@@ -29,7 +29,7 @@ class SparseOptions(TypedDict, total=False):
 
 @dataclasses.dataclass(frozen=True)
 class SparseSettings:
-    """Everything that decides sparse dimensions; :func:`closerthan.sparse_dimensions` explains each field.
+    """Everything that determines sparse dimensions; :func:`closerthan.sparse_dimensions` explains each field.
 
     Examples
     --------

@@ -9,7 +9,7 @@ from closerthan.arrays import Array
 __all__ = ["PenaltyTried", "first_penalty", "search_penalty", "sparsest"]
 
 STEP = 1.25  # factor between neighbouring penalties
-MOST_TRIED = 16  # in each direction
+MOST_TRIED = 16  # maximum number of penalties to try in each direction
 
 
 class PenaltyTried(NamedTuple):
@@ -39,7 +39,7 @@ def search_penalty(first: float, try_penalty: Callable[[float], PenaltyTried]) -
 
     Penalties form a geometric series. The search goes up from the first one until held-out answers are predicted worse,
     and down if the first step up was worse. Each fit starts afresh: dimensions that a larger penalty has removed do not
-    come back, and dimensions that fit noise at a smaller one do not go.
+    reappear, and dimensions that fit noise at a smaller one do not vanish.
 
     Parameters
     ----------

@@ -2,7 +2,7 @@
 
 Variables that are zero and whose derivative is positive are fixed; the others take a quasi-Newton step, whose result is
 projected onto the non-negative numbers (two-metric projection; Bertsekas 1982). With non-negative variables an L1
-penalty is linear, so it needs no method of its own.
+penalty is linear, so it needs no special method.
 
 References
 ----------

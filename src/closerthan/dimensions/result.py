@@ -141,7 +141,7 @@ class SparseDimensions:
             n_others = self.n_dims - int(self.is_reproducible.sum())
             which = "it" if n_others == 1 else "them"
             sentences.append(
-                f"{counted(n_others, 'dimension')} of {self.n_dims} did not return in most refits; do not interpret "
+                f"{counted(n_others, 'dimension')} of {self.n_dims} did not reappear in most refits; do not interpret "
                 f"{which}."
             )
         if self.n_dims and self.n_dims == self.settings.n_dims and self.settings.n_dims < self.n_objects:

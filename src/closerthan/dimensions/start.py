@@ -1,9 +1,9 @@
 """A start for sparse dimensions: the matrix of choices, factorised into few non-negative dimensions.
 
-At x = 0 every pair shown is equally likely. How much more often than that a pair was chosen, divided by its expected
-variance, estimates how much its similarity exceeds the mean similarity of the pairs that it was shown with. The
-division by the variance that is *expected* from how often both objects were shown, not by that of the pair itself,
-shrinks pairs that were shown rarely towards the mean. The leading eigenvectors, whose signs are mixed, are replaced by
+At x = 0 every pair shown is equally likely. The excess of a pair's choices over this expectation, divided by their
+variance, estimates how far its similarity exceeds the mean similarity of the pairs that it was shown with. The variance
+is the one *expected* from how often both objects were shown, not that of the pair itself, which shrinks pairs that were
+shown rarely towards the mean. The leading eigenvectors, whose signs are mixed, are replaced by
 their positive or negative parts, whichever is longer (NNDSVD).
 
 References

@@ -1,1 +1,1 @@
-"""Statements about maps and about answers."""
+"""Evaluation of maps and answers: accuracy, cross-validation, diagnostics and advice."""

@@ -57,7 +57,7 @@ class Run:
     resume: bool = False
     choice: Mapping[str, Any] | None = None  # the choice of the loss, which the checkpoint stores
     ctrl_c: CtrlC = field(default_factory=CtrlC)
-    deadline: float = math.inf  # on the clock of time.perf_counter()
+    deadline: float = math.inf  # a time on the clock of time.perf_counter()
 
 
 def fit(inputs: Inputs, settings: Settings, run: Run) -> Result:

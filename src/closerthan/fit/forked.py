@@ -1,7 +1,7 @@
 """Forked processes, in which independent fits run without waiting for Python's global interpreter lock.
 
 A fit makes many short calls of compiled kernels. In threads, every return from a kernel waits for the interpreter's
-lock, so that more than four threads gain little. A forked process has a lock of its own and shares the answers and the
+lock, so that more than four threads gain little. A forked process has its own lock and shares the answers and the
 compiled kernels with its parent, so it starts within milliseconds.
 
 Forking a process that has threads is safe here. Children run kernels in a single thread and never use a thread pool of

@@ -25,7 +25,7 @@ Callback = Callable[[Record, Array], Any]
 class FitState(NamedTuple):
     """The state of a fit between two epochs, from which it can resume together with its random generator."""
 
-    state: State  # of the solver
+    state: State  # the state of the solver
     history: History  # may grow later
     epoch: int
     best: Map

@@ -68,14 +68,14 @@ class FitPlan:
         """Return the plan for a function that was called with these keyword arguments (:class:`FitOptions`).
 
         Without a seed, one is drawn, so that all fits share it. Comparisons for early stopping are refused unless
-        ``accepts_validation_set``: usually, each of several fits holds out answers of its own.
+        ``accepts_validation_set``: usually, each of several fits holds out its own answers.
         """
         base = Settings.of(settings)
         changes = dict(options)
         validation, validation_set = changes.get("validation", base.validation), None
         if validation is not None and not isinstance(validation, Real):
             if not accepts_validation_set or isinstance(validation, str):
-                raise ValueError("validation must be a fraction here, as in 0.1: each fit holds out answers of its own")
+                raise ValueError("validation must be a fraction here, as in 0.1: each fit holds out its own answers")
             changes["validation"], validation_set = GIVEN, validation
         merged = Settings.of(base, n_dims, changes)
         if merged.seed is None:

@@ -1,1 +1,1 @@
-"""Models beside people: answers from features and matrices, questions put to programs, features aligned with people."""
+"""Models compared with people: answers from features and matrices, questions put to programs, and aligned features."""

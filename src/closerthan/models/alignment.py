@@ -36,8 +36,8 @@ __all__ = ["Alignment", "HeldOutGain", "align"]
 
 TOWARDS = ("auto", "identity", "zero")
 UNITS = ("answers", "objects")
-EXCHANGES = 5  # ways in which new objects exchange their features
-FEWEST_ANSWERS = 20  # left when objects are held out; with fewer, these objects are not
+EXCHANGES = 5  # number of random exchanges of features between new objects
+FEWEST_ANSWERS = 20  # minimum number of training answers; with fewer, a fold of objects is skipped
 
 
 class HeldOutGain(NamedTuple):

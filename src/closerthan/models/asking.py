@@ -1,6 +1,6 @@
 """Put questions to a program, several processes at once, with retries; every line is recorded.
 
-closerthan itself sends nothing anywhere: it starts the program and exchanges lines with it. Whether the program asks a
+closerthan itself uses no network: it starts the program and exchanges lines with it. Whether the program asks a
 language model on this computer or elsewhere is up to the program.
 """
 
@@ -65,9 +65,9 @@ class Outcome:
     n_failed
         Number of questions that got no reply in this run.
     problems
-        Why, by the number of questions.
+        The reasons, with the number of questions to which each applies.
     n_attempts
-        Number of attempts in all runs together.
+        Total number of attempts in all runs.
     interrupted
         Whether Ctrl-C ended the run.
     gave_up
@@ -150,7 +150,7 @@ class _Run:
 
     @property
     def has_given_up(self) -> bool:
-        """Whether too many questions in a row got no reply."""
+        """True if too many questions in a row got no reply."""
         return self._n_failed_in_a_row >= MOST_FAILURES
 
     def stop(self) -> None:

@@ -33,7 +33,7 @@ from closerthan.solvers.quasi_newton import descend
 __all__ = ["FittedMap", "MapSettings", "fitted_map"]
 
 HELD_OUT = 0.2  # fraction of the answers (or objects) by which the strength of the penalty is chosen
-STRENGTHS = tuple(10.0 ** (1 - number / 2) for number in range(15))  # from 10 to 1e-6
+STRENGTHS = tuple(10.0 ** (1 - number / 2) for number in range(15))  # values from 10 to 1e-6 to try
 PATIENCE = 2  # weaker penalties in a row without a lower held-out loss, after which the search ends
 ITERATIONS = 200
 TOLERANCE = 1e-5  # relative decrease of the objective in an iteration below which a fit ends
@@ -46,7 +46,7 @@ Evaluate = Callable[[Array], tuple[float, Array]]
 
 @dataclass(frozen=True)
 class MapSettings:
-    """Everything that decides a linear map.
+    """Everything that determines a linear map.
 
     Attributes
     ----------
@@ -229,8 +229,8 @@ def _parts(answers: Comparisons, settings: MapSettings) -> tuple[Comparisons, Co
     if settings.hold_out == "answers":
         return answers.split(HELD_OUT, rng)
     mentioned = np.flatnonzero(answers.mentioned)
-    drawn = rng.choice(mentioned, max(1, round(HELD_OUT * len(mentioned))), replace=False)
-    is_held_out = about_any(answers, drawn)
+    objects = rng.choice(mentioned, max(1, round(HELD_OUT * len(mentioned))), replace=False)
+    is_held_out = about_any(answers, objects)
     if is_held_out.all():
         raise ValueError(
             "every answer mentions one of the objects that are held out to choose the penalty; "
@@ -298,7 +298,7 @@ class _Fit:
 
     @contextlib.contextmanager
     def prepared(self) -> Iterator[None]:
-        """Evaluate the loss within this context; the multiple of the identity is found first."""
+        """Evaluate the loss within this context; the multiple of the identity is determined first."""
         from scipy.optimize import minimize_scalar
 
         with one_blas_thread(), loss_of_positions(self._answers, self.settings.similarity, self.loss) as evaluate:
@@ -310,8 +310,8 @@ class _Fit:
 
             grid = np.linspace(*LOG_SCALES, 13)
             best = float(grid[int(np.argmin([of_scale(one) for one in grid]))])
-            found = minimize_scalar(of_scale, bounds=(best - 1, best + 1), method="bounded", options={"xatol": 0.02})
-            self._scale = math.exp(found.x)
+            optimum = minimize_scalar(of_scale, bounds=(best - 1, best + 1), method="bounded", options={"xatol": 0.02})
+            self._scale = math.exp(optimum.x)
             self.target = self._scale * self._identity
             yield
 

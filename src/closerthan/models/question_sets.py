@@ -141,7 +141,7 @@ def _distinct_objects(
 
 
 def question_sets(choices: Choices) -> Iterator[QuestionSet]:
-    """Yield the questions that people answered, those with the same number of pairs together.
+    """Yield the questions that people answered, grouped by their number of pairs.
 
     Examples
     --------

@@ -101,7 +101,7 @@ class Record:
         if len(whole) < len(content):
             with open(self._path, "r+b") as file:
                 file.truncate(len(whole))
-        if not is_same_command:  # which never replied: it may have been misspelt
+        if not is_same_command:  # the earlier command never replied, so it may have been misspelt
             self._path.unlink()
             return
         for attempt in attempts:

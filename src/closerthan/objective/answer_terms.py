@@ -10,10 +10,10 @@ rule, or, in a lapse, any of the K alternatives:
     P(k) = (1 - l_w) exp(u_k) / Z + l_w / K,        Z = sum_k exp(u_k).
 
 Where people may say that both pairs are equal, K = 3 and Z has the term of the tie, ``nu_w exp((u_0 + u_1) / 2)``
-(Davidson 1970). Without that term in the model, a tie has a probability of its own for each person, whatever the map,
-and says nothing about the map.
+(Davidson 1970). Without that term in the model, ties have a fixed probability for each person, which says
+nothing about the map.
 
-The numbers of a person (b, r, log nu, and the logit of l) are those of the population plus deviations with a normal
+The parameters of a person (b, r, log nu, and the logit of l) are those of the population plus deviations with a normal
 prior, whose standard deviation is estimated (:meth:`AnswerModel.next_spreads`). The preferences for positions are
 contrasts: their sum is 0.
 
@@ -40,8 +40,8 @@ from closerthan.objective.protocol import MeanLoss, Point
 
 __all__ = ["AnswerModel", "Design", "Outcomes", "PlacedAnswers", "Terms", "outcomes"]
 
-MEAN_SPREAD = 3.0  # prior standard deviation of the population's numbers: any plausible preference
-PSEUDO_ANSWERS = 10.0  # by which a person's rate of ties is shrunk to that of all people
+MEAN_SPREAD = 3.0  # prior standard deviation of the population's parameters: allows any plausible preference
+PSEUDO_ANSWERS = 10.0  # pseudo-answers with the rate of all people, towards which a person's rate of ties is shrunk
 
 Numbers = NDArray[np.int64]
 Mask = NDArray[np.bool_]
@@ -152,7 +152,7 @@ class PlacedAnswers:
 
     @functools.cached_property
     def is_present(self) -> Mask:
-        """Whether each person gave at least one answer."""
+        """A mask of the people who gave at least one answer."""
         return np.bincount(self.people, minlength=self.n_people) > 0
 
     @functools.cached_property
@@ -198,7 +198,7 @@ class Terms(NamedTuple):
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Design:
-    """The numbers that describe a person, and the effects on the answers that follow from them.
+    """The parameters of a person, and the effects on the answers that follow from them.
 
     Attributes
     ----------
@@ -207,10 +207,10 @@ class Design:
     places
         The positions that occur: the number of options, and the position among them.
     basis
-        The effects, in columns, as linear functions of a person's numbers: a preference for each of the places,
+        The effects, in columns, as linear functions of a person's parameters: a preference for each of the places,
         repetition, the logarithm of nu, and the logit of the lapse rate; the last column is 0.
     term_of_number
-        The index of the term that each of the person's numbers belongs to.
+        The index of the term that each parameter belongs to.
 
     Examples
     --------
@@ -244,7 +244,7 @@ class Design:
 
     @property
     def n_numbers(self) -> int:
-        """Number of numbers that describe a person."""
+        """Number of parameters of a person."""
         return len(self.basis)
 
     def place_of_pair(self, answers: PlacedAnswers) -> Numbers:
@@ -348,8 +348,8 @@ def outcomes(answers: PlacedAnswers, scores: Array, effects: Array, terms: Terms
 class AnswerModel(MeanLoss):
     """Minus the log posterior density of a map and the terms, per answer.
 
-    Its points are columns: the map, the means of the population's numbers, and one standard normal variable per person
-    and number, which is multiplied by the spread of the number's term.
+    Its points are columns: the map, the population means of the parameters, and one standard normal variable per person
+    and parameter, which is multiplied by the spread of the parameter's term.
 
     Parameters
     ----------
@@ -424,14 +424,14 @@ class AnswerModel(MeanLoss):
         return np.concatenate([x.ravel() if self._n_map else x.ravel()[:0], means, latent.ravel()])[:, None]
 
     def parts(self, point: Array) -> tuple[Array, Array, Array]:
-        """Return the map, the means of the numbers, and the standard normal variables of each person."""
+        """Return the map, the means of the parameters, and the standard normal variables of each person."""
         n_numbers, point = self.design.n_numbers, point.ravel()
         x = self._fixed if self._fixed is not None else point[: self._n_map].reshape(self._shape)
         means = point[self._n_map : self._n_map + n_numbers]
         return x, means, point[self._n_map + n_numbers :].reshape(self.answers.n_people, n_numbers)
 
     def numbers(self, means: Array, latent: Array) -> Array:
-        """Return the numbers of each person."""
+        """Return the parameters of each person."""
         return np.asarray(means + latent * self._spread_of_number)
 
     def _geometry(self, x: Array) -> tuple[Array, Array, Array, Array]:
@@ -469,7 +469,7 @@ class AnswerModel(MeanLoss):
         return Point(x, loss / self._total, np.concatenate(slopes)[:, None] / self._total)
 
     def _gradient(self, logs: Array, numbers: Array) -> tuple[float, Array, Array]:
-        """Return the sum of the losses, and its gradients by the log similarities and by each person's numbers."""
+        """Return the sum of the losses, and its gradients by the log similarities and by each person's parameters."""
         answers, effects = self.answers, numbers @ self.design.basis
         scores = self._signs * logs[self._pair] + self.offsets(effects)
         result = outcomes(answers, scores, effects, self.design.terms, answers.tie_rates)
@@ -497,11 +497,11 @@ class AnswerModel(MeanLoss):
         return loss, slopes
 
     def _hessians(self, point: Array, step: float = 1e-4) -> Array:
-        """Return the Hessian of the loss with respect to each person's numbers, given all else.
+        """Return the Hessian of the loss with respect to each person's parameters, given all else.
 
-        Those of different people do not depend on each other, so central differences of the gradient along one number
-        for all people together give a column of every person's Hessian. Where a mixture is not concave, its curvature
-        counts as 0.
+        Those of different people do not depend on each other, so central differences of the gradient along one
+        parameter for all people at once give a column of every person's Hessian. Where a mixture is not concave, its
+        curvature counts as 0.
         """
         x, means, latent = self.parts(point)
         logs = (self._geometry(x) if self._fixed is None else self._of_fixed)[2]
@@ -517,7 +517,7 @@ class AnswerModel(MeanLoss):
         return np.asarray(np.einsum("wij,wj,wkj->wik", vectors, np.maximum(values, 0.0), vectors))
 
     def next_spreads(self, point: Array) -> Terms:
-        """Return the spreads that fit the present deviations of people, and their uncertainty, best (an EM step)."""
+        """Return the spreads that best fit the current deviations of people and their uncertainty (an EM step)."""
         _, _, latent = self.parts(point)
         spread, identity = self._spread_of_number, np.eye(self.design.n_numbers)
         covariances = np.linalg.inv(identity + spread[:, None] * self._hessians(point) * spread)
@@ -532,11 +532,11 @@ class AnswerModel(MeanLoss):
         )
 
     def covariances(self, point: Array) -> tuple[Array, Array]:
-        """Return the posterior covariance matrices of the means and of each person's numbers, given map and spreads.
+        """Return the posterior covariance matrices of the means and of each person's parameters, given map and spreads.
 
-        With the Hessian H of a person's loss and the prior covariance S, the person's answers say about the means as
-        much as a normal observation with the precision ``H A``, ``A = (I + S H)^-1``. The covariance of the person's
-        numbers is ``A S``, and ``A C A'`` in addition if C is that of the means (Laplace's approximation).
+        With the Hessian H of a person's loss and the prior covariance S, the person's answers are as informative about
+        the means as a normal observation with the precision ``H A``, where ``A = (I + S H)^-1``. The covariance of the
+        person's parameters is ``A S + A C A'``, where C is that of the means (Laplace's approximation).
         """
         hessians, identity = self._hessians(point), np.eye(self.design.n_numbers)
         prior = np.diag(self._spread_of_number**2)

@@ -6,8 +6,8 @@ was chosen and s is -1 if the least similar pair was to be chosen. The gradient 
 studies, so dot products are computed once for each *distinct* pair, and coefficients are added up over the answers
 that show it. If G is the symmetric matrix of these sums, the gradient is ``G x``. With a million answers about 1,854
 objects and 60 dimensions this takes half the time of the kernels that visit the rows of x for each answer
-(docs/development/what-did-not-help.md), and it is written in the same way for a GPU. That is why sparse dimensions do
-not use :class:`~closerthan.objective.cpu.choices.ChoiceSums`, which has the same losses for fewer answers.
+(docs/development/what-did-not-help-in-analyses.md), and it is written in the same way for a GPU. For this
+reason sparse dimensions do not use :class:`~closerthan.objective.cpu.choices.ChoiceSums`, which has the same losses.
 
 If there are not too many objects, dot products and gradient are products of dense matrices; otherwise only the pairs
 shown are computed.
@@ -112,7 +112,7 @@ class ShownPairs(NamedTuple):
         return int(self.answers[-1]) + 1
 
     def weights_of_choices(self, weights: Array | None) -> Array:
-        """Return the weight of each choice, given that of each answer; together they are 1."""
+        """Return the weight of each choice, given that of each answer; the weights sum to 1."""
         by_choice = np.ones(len(self.answers)) if weights is None else weights[self.answers].astype(np.float64)
         return np.asarray(by_choice / by_choice.sum())
 

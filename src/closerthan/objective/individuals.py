@@ -38,8 +38,8 @@ BLOCK_ROWS = 2**13  # rows of personal maps that are evaluated together; with 20
 class Spread(NamedTuple):
     """Prior standard deviations of log weights between people.
 
-    The logarithm of a weight is the sum of a number for the person, who may answer more or less consistently than
-    others, and a number for the person and the dimension.
+    The logarithm of a weight is the sum of a term for the person, who may answer more or less consistently than others,
+    and a term for the person and the dimension.
 
     Examples
     --------
@@ -115,13 +115,13 @@ class PersonalAnswers:
 
     @property
     def is_present(self) -> NDArray[np.bool_]:
-        """Whether each person gave at least one answer."""
+        """A mask of the people who gave at least one answer."""
         return np.bincount(self.people, minlength=self.n_people) > 0
 
     def blocks(self, n_rows: int) -> "Iterator[_Block]":
         """Yield the answers of consecutive people together, as the kernels read them; ``n_rows`` is a typical size."""
         choices = self.choices
-        ends = np.flatnonzero(np.append(np.diff(self.people) > 0, True)) + 1  # of the rows of each person
+        ends = np.flatnonzero(np.append(np.diff(self.people) > 0, True)) + 1  # end of each person's rows
         first_pair = choices.pairs[choices.starts[:-1], 0]  # rows ascend with people, and so do choices
         begin = 0
         for end in _every(ends, n_rows):
@@ -284,7 +284,7 @@ class IndividualObjective(MeanLoss):
         """Return the posterior standard deviation of each log weight, given the map.
 
         The weights of different people are independent given the map, so central differences of the gradient along one
-        dimension for all people together give a column of every person's Hessian H. With the factor A of the prior's
+        dimension for all people at once give a column of every person's Hessian H. With the factor A of the prior's
         covariance, the posterior covariance is ``A (A H A + I)^-1 A`` (Laplace's approximation).
         """
         n_people, n_dims = individuals.log_weights.shape

@@ -7,7 +7,7 @@ An objective is the mean loss over all comparisons as a function of the map. :cl
 - :class:`FitObjective` has capabilities, compilation ahead of time and clean-up, for the fit.
 
 Some solvers need more than values and gradients, such as a fast inner loop. Each such ability is a named capability
-with a protocol of its own (:class:`WithWalk` and others). An objective lists its ``capabilities``, a solver lists what
+with its own protocol (:class:`WithWalk` and others). An objective lists its ``capabilities``, a solver lists what
 it ``needs``, and :func:`require` compares the two before a fit begins.
 
 The protocols are generic over the type of map that the objective returns: a NumPy array by default. A GPU returns maps
@@ -233,7 +233,7 @@ class VarianceReducedWalk(Protocol):
 
 
 class StepSchedule(NamedTuple):
-    """Length of Polyak steps, and weights of the maps along the walk in their average."""
+    """The lengths of Polyak steps, and the weights that maps along the walk have in the average."""
 
     share: float  # maximum step as a fraction of 1 / slope, where slope is that of the loss at a tie
     reach: float  # number of comparisons after which steps become shorter
@@ -334,13 +334,13 @@ class WithWholeAnswers(WithPolyakWalk[M], Protocol[M]):
 class ChoiceTotals(NamedTuple):
     """Sums over choices that do not depend on the map."""
 
-    weight: float  # of all choices
+    weight: float  # total weight of the choices
     comparisons: float  # weight of the comparisons of each chosen pair with the others
     log_sizes: float  # sum of the losses if all objects coincide, so that each pair is equally likely to be chosen
 
     @classmethod
     def of(cls, sizes: Order, weights: Array | None) -> Self:
-        """Return the totals of choices among so many pairs each; weights of None are all 1."""
+        """Return the totals of choices among these numbers of pairs; weights of None are all 1."""
         weights = np.ones(len(sizes)) if weights is None else weights
         return cls(*(float(np.sum(weights * terms)) for terms in (1.0, sizes - 1, np.log(sizes))))
 

@@ -144,7 +144,7 @@ class WholeAnswers(Objective[Any]):
 
     @functools.cached_property
     def _steps(self) -> StepsOfChoices:
-        """The sums with weights that make the mean over comparisons the mean over choices."""
+        """The sums over choices, weighted so that a mean over comparisons equals the mean over choices."""
         others = self._choices.sizes - 1
         weights = others.sum() / (self._choices.n_choices * others)
         if self._choices.choice_weights is not None:

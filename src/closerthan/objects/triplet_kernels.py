@@ -40,8 +40,8 @@ def triplet_kernel(answers: Comparisons | ArrayLike, kind: str = "both") -> Arra
     Returns
     -------
     Array
-        n x n cosines, symmetric and positive semidefinite. The row of an object without answers is zero, also on the
-        diagonal.
+        n x n cosines, symmetric and positive semidefinite. The row of an object without answers is zero, even on
+        the diagonal.
 
     Examples
     --------

@@ -1,7 +1,7 @@
-"""answer_effects: what decides answers besides the map, estimated together with the map.
+"""answer_effects: what influences answers besides the map, estimated jointly with it.
 
 The terms are a preference for positions on the screen, repetition of the position chosen last, ties and lapses, each
-with numbers for every person (:mod:`closerthan.objective.answer_terms`). Held-out answers decide which of them stay
+with parameters for every person (:mod:`closerthan.objective.answer_terms`). Held-out answers decide which terms to keep
 (:mod:`closerthan.people.held_out_terms`). If such effects are strong, a map that ignores them absorbs them, and its
 accuracy cannot be compared with that of models that have them.
 
@@ -50,7 +50,7 @@ def answer_effects(
     result: Result | None = None,
     **options: Unpack[FitOptions],
 ) -> AnswerEffects:
-    """Estimate what decides answers besides the map: positions, repetition, ties and lapses.
+    """Estimate what influences answers besides the map: positions, repetition, ties and lapses.
 
     Each term is kept only if it improves the prediction of held-out answers: if the 95 % interval of the gain is
     positive.
@@ -132,7 +132,7 @@ def _check_positions(study: "_Study", note: str) -> None:
 
 
 class _Study(NamedTuple):
-    """The answers and the ties together."""
+    """The answers combined with the ties."""
 
     everything: Comparisons
     is_tie: NDArray[np.bool_]
@@ -144,12 +144,12 @@ class _Study(NamedTuple):
         knows_people = answers.people is not None
         if ties is not None and not len(ties):
             ties = None
-        together = answers if ties is None else _together(answers, ties)
-        is_tie = np.arange(len(together)) >= len(answers)
-        placed = PlacedAnswers.of(together, is_tie)
+        combined = answers if ties is None else _combined(answers, ties)
+        is_tie = np.arange(len(combined)) >= len(answers)
+        placed = PlacedAnswers.of(combined, is_tie)
         if not knows_people:
-            together = together.replace(people=np.zeros(len(together), np.int32), person_names=(EVERYBODY,))
-        return cls(together, is_tie, placed, knows_people)
+            combined = combined.replace(people=np.zeros(len(combined), np.int32), person_names=(EVERYBODY,))
+        return cls(combined, is_tie, placed, knows_people)
 
     @property
     def places(self) -> tuple[tuple[int, int], ...]:
@@ -164,7 +164,7 @@ class _Study(NamedTuple):
         return Terms(bool(self.places), bool(self.placed.follows.any()), bool(self.is_tie.any()), True)
 
 
-def _together(answers: Comparisons, ties: Comparisons) -> Comparisons:
+def _combined(answers: Comparisons, ties: Comparisons) -> Comparisons:
     """Return answers and ties, in this order."""
     if ties.n_objects != answers.n_objects or ties.names != answers.names:
         raise ValueError(

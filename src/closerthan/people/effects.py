@@ -1,4 +1,4 @@
-"""AnswerEffects: the map, and what decides answers besides it."""
+"""AnswerEffects: the map, and what influences answers besides it."""
 
 import dataclasses
 from collections.abc import Callable
@@ -32,14 +32,14 @@ MEANINGS = {
 
 
 class Effect(NamedTuple):
-    """A number that describes a person.
+    """A parameter of a person.
 
     Attributes
     ----------
     name
         Its name.
     meaning
-        What the number says.
+        Its meaning in words.
     term
         The term that it belongs to.
     """
@@ -50,7 +50,7 @@ class Effect(NamedTuple):
 
 
 class Repetition(NamedTuple):
-    """How often people chose the same position as in the answer before.
+    """The frequency with which people chose the same position as in the answer before.
 
     Attributes
     ----------
@@ -84,14 +84,14 @@ class AnswerEffects:
     Attributes
     ----------
     result
-        The map that was estimated together with the terms.
+        The map that was estimated jointly with the terms.
     effects
-        The numbers that describe a person (:class:`Effect`), of the terms that were kept. Preferences for positions and
+        The parameters of a person (:class:`Effect`), of the terms that were kept. Preferences for positions and
         repetition are log odds: what they add to the score of an option. The preference for the left side is that
         for the right side with the opposite sign, and preferences for three or more positions have the sum 0. "tie" is
         Davidson's nu, and "lapse" the rate of lapses.
     values, low, high
-        These numbers for each person, one row per person, with 95 % intervals, given the map and the spreads.
+        These parameters of each person, one row per person, with 95 % intervals, given the map and the spreads.
     typical, typical_low, typical_high
         The same for a typical person, the centre of the population.
     people
@@ -138,7 +138,7 @@ class AnswerEffects:
         covariances: tuple[Array, Array],
         **about: object,
     ) -> "AnswerEffects":
-        """Return the result, from the numbers of the population and of each person, and their covariances."""
+        """Return the result, from the parameters of the population and of each person, and their covariances."""
         described = _described(design)
         rows = np.array([row for _, row, _ in described]).reshape(len(described), design.n_numbers)
         curves = [curve for _, _, curve in described]
@@ -167,7 +167,7 @@ class AnswerEffects:
     @property
     def verdict(self) -> str:
         """The conclusion in a few words."""
-        return listed(self.kept) if self.kept else "no term explains answers besides the map"
+        return listed(self.kept) if self.kept else "no term explains answers beyond the map"
 
     @property
     def titles(self) -> tuple[str, ...]:
@@ -233,7 +233,7 @@ class AnswerEffects:
         return sentences
 
     def to_csv(self, path: str | Path) -> None:
-        """Write one line per person: the number of answers, and each number with its 95 % interval."""
+        """Write one line per person: the number of answers, and each parameter with its 95 % interval."""
         titles = ["person", "answers"]
         for effect in self.effects:
             name = effect.name.replace(" ", "_")
@@ -270,7 +270,7 @@ def _curved(values: Array, curves: list[Callable[[Array], Array]]) -> Array:
 
 
 def _described(design: Design) -> list[tuple[Effect, Array, Callable[[Array], Array]]]:
-    """Return the numbers to report: each is a curve of a linear function of the numbers of the model."""
+    """Return the parameters to report: each is a monotone function of a linear combination of those of the model."""
     basis = design.basis
     described: list[tuple[Effect, Array, Callable[[Array], Array]]] = []
     if design.terms.positions:
@@ -283,10 +283,11 @@ def _described(design: Design) -> list[tuple[Effect, Array, Callable[[Array], Ar
                 other = basis[:, design.places.index((2, 1))]
                 described.append((Effect(name, meaning, "positions"), basis[:, number] - other, _same))
     if design.terms.repetition:
-        effect = Effect("repetition", "what the position chosen last adds to the log odds of an option", "repetition")
+        effect = Effect("repetition", "log odds that an option gains at the position chosen last", "repetition")
         described.append((effect, basis[:, -4], _same))
     if design.terms.ties:
-        effect = Effect("tie", "Davidson's nu: ties relative to each answer if both pairs are equally close", "ties")
+        meaning = "Davidson's nu: odds of a tie against either answer if both pairs are equally close"
+        effect = Effect("tie", meaning, "ties")
         described.append((effect, basis[:, -3], _exp))
     if design.terms.lapses:
         described.append((Effect("lapse", "rate of answers at random", "lapses"), basis[:, -2], expit))

@@ -1,12 +1,12 @@
-"""Held-out trials of the terms of an answer: what do positions, repetition, ties and lapses explain?
+"""Tests of the terms of an answer on held-out answers: what do positions, repetition, ties and lapses explain?
 
 Some whole answers are held out, and models that were fitted to the others predict them. All models are fitted in the
-same way: the map, the terms and the differences between people together (:mod:`closerthan.objective.answer_terms`). For
+same way: the map, the terms and the differences between people jointly (:mod:`closerthan.objective.answer_terms`). For
 each model, a factor of the log similarities and one of the preferences are fitted to the held-out answers, so that a
 term gains nothing by making up for probabilities that are too extreme.
 
 Terms enter one after another: of those that are not in the model, the one that gains most bits per answer enters if the
-95 % interval of its gain is positive. What remains outside explains nothing beyond the terms that are inside.
+95 % interval of its gain is positive. Terms that never enter explain nothing beyond those that did.
 """
 
 import dataclasses
@@ -35,10 +35,10 @@ __all__ = ["FittedTerms", "ScoredModel", "TermEvidence", "TermFits", "TermTrials
 
 FOLDS = 5
 FEWEST_PEOPLE = 5  # with fewer, questions are the independent units, and the conclusions are about these people
-FIRST_SPREADS = Terms(0.5, 0.5, 0.5, 1.0)  # at which the estimation of the spreads begins
+FIRST_SPREADS = Terms(0.5, 0.5, 0.5, 1.0)  # initial values for the estimation of the spreads
 FIRST_LAPSES = -3.0  # logit of a rate of 5 %
-ROUNDS, STEPS = 2, 6  # of fitting map and terms together, and of estimating the spreads in between
-FEW_ITERATIONS = 6  # of fitting the terms before their spreads are estimated again
+ROUNDS, STEPS = 2, 6  # rounds of fitting map and terms together, and steps of estimating the spreads in between
+FEW_ITERATIONS = 6  # iterations of fitting the terms before their spreads are estimated again
 FACTORS = (-2.0, 1.0)  # limits of the logarithms of the factors of held-out scores
 
 
@@ -53,7 +53,7 @@ class FittedTerms:
     x
         The map.
     means, latent
-        The means of the numbers that describe a person, and the standard normal variables of each person.
+        The means of the parameters, and the standard normal variables of each person.
     """
 
     model: AnswerModel
@@ -69,7 +69,7 @@ class FittedTerms:
 
     @property
     def numbers(self) -> Array:
-        """The numbers of each person."""
+        """The parameters of each person."""
         return self.model.numbers(self.means, self.latent)
 
     @property
@@ -78,7 +78,7 @@ class FittedTerms:
         return np.asarray(self.numbers @ self.model.design.basis)
 
     def moved_to(self, model: AnswerModel) -> Point:
-        """Return the point of another model with the same terms at which people have the same numbers."""
+        """Return the point of another model with the same terms at which people have the same parameters."""
         latent = self.latent * _ratios(self.model, model)
         return model.at(model.vector(self.x, self.means, latent))
 
@@ -113,7 +113,7 @@ class TermFits:
     must_end: Callable[[], bool] = lambda: False
 
     def fit(self, answers: PlacedAnswers, terms: Terms, x: Array, *, has_map: bool = True) -> FittedTerms:
-        """Fit a map, from a start, and terms together; without a map, all pairs are equally similar."""
+        """Fit a map, from a start, jointly with terms; without a map, all pairs are equally similar."""
         design = Design.of(terms, self.places)
         differ = answers.is_present.sum() > 1
         spreads = Terms(*(first if differ and term else 0.0 for first, term in zip(FIRST_SPREADS, terms, strict=True)))
@@ -157,7 +157,7 @@ class TermFits:
 
 
 class ScoredModel(NamedTuple):
-    """How well a model predicts held-out answers.
+    """The accuracy of a model on held-out answers.
 
     Attributes
     ----------
@@ -176,7 +176,7 @@ class ScoredModel(NamedTuple):
 
 @dataclasses.dataclass(frozen=True)
 class TermEvidence:
-    """What each term explains.
+    """The evidence for each term, from held-out answers.
 
     Attributes
     ----------
@@ -353,7 +353,7 @@ class _Prediction(NamedTuple):
         def cost(log_factor: float, name: str) -> float:
             return -float(np.average(logs(**{name: log_factor}), weights=weights))
 
-        for name in [name for name, part in parts.items() if part.any()] * 2:  # in turn
+        for name in [name for name, part in parts.items() if part.any()] * 2:  # optimise the factors in turn, twice
             search = minimize_scalar(cost, bounds=FACTORS, args=(name,), method="bounded", options={"xatol": 1e-2})
             factors[name] = float(search.x)
         choices = answers.choices

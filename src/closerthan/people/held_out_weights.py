@@ -1,4 +1,4 @@
-"""Held-out trials of individual weights: do people differ, and how strongly?
+"""Tests of individual weights on held-out answers: do people differ, and how strongly?
 
 Some answers of each person are held out, and four models that are fitted to the others predict them:
 
@@ -41,8 +41,8 @@ CONSISTENCY = 0.5  # prior standard deviation of the logarithm of a person's con
 SPREADS = (0.1, 0.2, 0.4, 0.8)  # prior standard deviations of log weights that are tried
 FOLDS = 5
 MOST_HELD_OUT = 50_000  # comparisons: more folds of a larger study would hardly change the conclusion
-WINDOW = 10  # iterations that must lower the objective by ...
-PRECISION = 1e-5  # ... this many nats per answer, a hundredth of the gains that matter
+WINDOW = 10  # number of iterations that must lower the objective by PRECISION
+PRECISION = 1e-5  # nats per answer, a hundredth of the gains that matter
 SIGNIFICANT = 0.05
 ONE_MAP, SHUFFLED = "one map", "shuffled"
 

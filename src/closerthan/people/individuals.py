@@ -1,7 +1,7 @@
 """embed_people: one map for all people, whose dimensions each person weighs differently.
 
 The distance of two objects for person w is ``d_w(i, j)^2 = sum_k u_wk (x_ik - x_jk)^2`` (INDSCAL). The map x and the
-logarithms of the weights u are fitted together by L-BFGS, starting at the map that is the best for all people. The
+logarithms of the weights u are fitted jointly by L-BFGS, starting at the map that is the best for all people. The
 likelihood is that of whole answers by Luce's choice rule, with similarities given by the loss; the weights have the
 prior of :class:`~closerthan.objective.individuals.Spread`. As weights belong to axes, the map must not be rotated.
 
@@ -194,8 +194,8 @@ def _halves(
         part = answers.take(half == which)
         personal = personal_answers(part, people)
         objective = fits.objective(personal, spread, fixed=fitted.x)
-        found = fits.fit_weights(objective, fitted)
-        parts.append(np.where(personal.is_present[:, None], found, np.nan))
+        log_weights = fits.fit_weights(objective, fitted)
+        parts.append(np.where(personal.is_present[:, None], log_weights, np.nan))
     return parts[0], parts[1]
 
 
@@ -251,7 +251,7 @@ def _assembled(
 
 
 class _About(NamedTuple):
-    """What else a result tells."""
+    """Attributes of a result besides the map and the weights."""
 
     spread: Spread
     evidence: Evidence | None

@@ -22,7 +22,7 @@ __all__ = ["Lapses", "Responses", "determined", "fit_lapses", "intervals"]
 
 PRIOR_LAPSES, PRIOR_ANSWERS = 1.0, 10.0  # Beta(2, 10): as if one lapse had been seen in ten answers
 PRIOR_SIDES = 10.0  # pseudo-counts of lapses on each side, which shrink a person's preference for a side
-MOST_ROUNDS = 30  # of updating the slope and the rates in turn
+MOST_ROUNDS = 30  # maximum number of rounds, in which the slope and the rates are updated in turn
 SETTLED = 1e-3  # change of the rates in a round at which the iteration ends
 NEWTON_STEPS = 4
 GRID = np.linspace(0.0, 1.0, 101)

@@ -16,10 +16,10 @@ __all__ = ["Person", "check_people", "failed_checks", "fraction_of_fast_sets", "
 # Thresholds are set by judgement unless a reason is stated; docs/measured/people.md shows how often verdicts are right.
 FEW = 20  # answers: people with fewer are not judged
 CARELESS = 0.3  # lower confidence limit of the lapse rate above which a person may be called careless
-UNLIKE = 0.15  # the same limit above which a person answers unlike the others
+UNLIKE = 0.15  # lower confidence limit of the lapse rate above which a person's answers are unlike others
 FAST = 0.3  # seconds: too short to read a question
 MANY_FAST = 0.2  # fraction of the answers, or of sets of them, above which they count as hasty
-SET = 20  # consecutive answers that are judged together for haste
+SET = 20  # consecutive answers from which haste is judged
 FIFTH, TENTH = 0.8, 1.1  # seconds: limits for the fifth and the tenth fastest answer of a hasty set
 ONE_SIDE = 0.75  # fraction of the answers on one side
 FEW_CHECKS = 3  # with fewer, a failed check may be a slip
@@ -34,7 +34,7 @@ PER_COORDINATE = 3  # answers per coordinate that a person's own map needs to pr
 VERDICTS = {
     "reversed": "answers the other way round: check whether near and far are swapped",
     "careless": "looks careless: no map predicts the answers as well as it should; look at them before you decide",
-    "unlike": "answers unlike the others, for an unknown reason: look at the answers",
+    "unlike": "answers differently from the others, for an unknown reason: look at the answers",
     "own view": "careful, but with a different view from the others: keep, and see whose maps predict the answers",
     "unclear": "cannot be judged, as the map of the others is not clearly better than chance on the answers: keep",
     "few": "too few answers to tell: keep",

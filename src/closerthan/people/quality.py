@@ -62,7 +62,10 @@ SETTLED = 0.005  # mean change of the weights below which no further round is ru
 STATEMENTS = {
     "reversed": ("answers the other way round", "answer the other way round"),
     "careless": ("looks careless", "look careless"),
-    "unlike": ("answers unlike the others, for an unknown reason", "answer unlike the others, for an unknown reason"),
+    "unlike": (
+        "answers differently from the others, for an unknown reason",
+        "answer differently from the others, for an unknown reason",
+    ),
     "own view": ("is careful, but has a different view", "are careful, but have a different view"),
     "unclear": ("cannot be judged, as the map of the others is not clearly better than chance on their answers",) * 2,
     "few": ("gave too few answers to be judged",) * 2,
@@ -100,7 +103,7 @@ class PeopleAssessment:
     people
         One :class:`~closerthan.people.person.Person` per person, the most serious verdicts first.
     weights
-        For each comparison: the probability that it is not a guess, if its person looks careless or unlike the others,
+        For each comparison: the probability that it is not a guess, if its person looks careless or unlike others,
         and 1 otherwise. No answer is excluded.
     answers
         The comparisons that were assessed, with their original weights.

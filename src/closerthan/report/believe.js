@@ -290,7 +290,7 @@ const Believe = (() => {
     if (findings.effects) {
       const { verdict, sentences, models, people, meanings } = findings.effects;
       part(
-        "What decides answers besides the map?",
+        "What influences answers besides the map?",
         verdict,
         listed(sentences),
         ...[models, people].flatMap(({ titles, rows }) => (rows.length ? asTable(make, titles, rows) : [])),

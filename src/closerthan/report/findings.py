@@ -112,8 +112,8 @@ class Findings:
     individuals
         How much each person weighs the dimensions of the map; None if the loss has no probabilities of whole answers.
     effects
-        What decides answers besides the map; None if the positions of the objects on the screen are unknown, or if the
-        loss has no probabilities of whole answers.
+        What influences answers besides the map; None if the positions of the objects on the screen are unknown, or if
+        the loss has no probabilities of whole answers.
     curve
         Learning curve: are the answers enough?
     left_out
@@ -192,7 +192,7 @@ class Findings:
                 parts[name] = analysis(answers, **arguments)
             except KeyboardInterrupt:
                 left_out.append(Fact(title, "left out", INTERRUPTED))
-            except ValueError as error:  # for instance, too few answers: the other findings must not be lost
+            except ValueError as error:  # for instance too few answers: the other findings must not be lost
                 left_out.append(Fact(title, "left out", str(error)))
 
         if request.n_replicates:

@@ -3,7 +3,7 @@ const Uncertain = (() => {
   const LEAST = 0.1; // neighbours with a smaller probability get no line
   const WIDEST = 4; // pixels, the width of a line with probability one
 
-  /** The half axes and the direction of an ellipse, from the covariance [xx, xy, yy] on the screen.
+  /** The semi-axes and the direction of an ellipse, from the covariance [xx, xy, yy] on the screen.
    * @type {(covariance: number[], radius: number) => {long: number, short: number, angle: number}} */
   const shape = ([xx, xy, yy], radius) => {
     const [mean, off] = [(xx + yy) / 2, Math.hypot((xx - yy) / 2, xy)];

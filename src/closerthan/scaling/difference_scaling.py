@@ -410,5 +410,5 @@ def _reflected(estimate: Array, replicates: Array) -> tuple[Array, Array]:
 
 
 def _p_value(is_extreme: NDArray[np.bool_]) -> float:
-    """Return the p value of a simulated test; the observed study counts as one of the studies."""
+    """Return the p value of a simulated test; the observed study counts as one of the simulated ones."""
     return float((1 + is_extreme.sum()) / (1 + len(is_extreme)))

@@ -27,7 +27,7 @@ class Levels:
     values
         Physical values; 1, 2, ... for levels that are ordered names.
     names
-        How the levels are called.
+        What the levels are called.
     level_of
         Index of the level of each object; -1 for objects that occur in no answer.
     """
@@ -122,8 +122,8 @@ class Questions:
     Attributes
     ----------
     design
-        (n_questions, n_levels - 1): the decision variable is ``design @ psi[1:]``, the larger difference meaning the
-        interval that lies higher on the axis.
+        (n_questions, n_levels - 1): the decision variable is ``design @ psi[1:]``, the scale difference of the interval
+        that lies higher on the axis minus that of the other one.
     question_of
         The question of each answer.
     responses
@@ -136,7 +136,7 @@ class Questions:
 
     @property
     def totals(self) -> Array:
-        """How often each question was asked."""
+        """The number of times that each question was asked."""
         return np.bincount(self.question_of, minlength=len(self.design)).astype(np.float64)
 
     def counts(self, responses: Array) -> Array:

@@ -159,7 +159,7 @@ class Polyak(Solver):
         schedule = StepSchedule(self.share, self.reach * n_objects, self.lateness)
         trust = max(0.0, 1.0 - self.enough * start.size / n_terms)
         n_wide = objective.padded_width(n_dims + 1)
-        wide_until = (self.extra_dimensions or 0.0) * n_objects * n_wide  # in comparisons
+        wide_until = (self.extra_dimensions or 0.0) * n_objects * n_wide  # number of comparisons
 
         collapsed = objective.collapsed_objective
         if not math.isfinite(collapsed):

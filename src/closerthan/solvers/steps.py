@@ -145,7 +145,7 @@ class StabilizedBB:
         """
         if self.epsilon is not None:
             return self.epsilon
-        full_gradient = draws == 1  # then no step follows a single comparison
+        full_gradient = draws == 1  # no bound is needed: no step follows a single comparison
         return max(self.per_object / n_objects, 0.0 if full_gradient else 1 / (self.longest * draws))
 
     def __call__(self, epoch: int, draws: int, now: Point, before: Point | None) -> float:

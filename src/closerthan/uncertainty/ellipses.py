@@ -112,7 +112,7 @@ class Ellipses:
         return inside
 
     def half_axes(self) -> Array:
-        """Return the half axes of the ellipses, (n_objects, n_dims), the longest first."""
+        """Return the semi-axes of the ellipses, (n_objects, n_dims), the longest first."""
         spread = np.linalg.eigvalsh(self.moments)[:, ::-1]
         axes: Array = self.radius() * np.sqrt(np.maximum(spread, 0.0))
         return axes

@@ -355,7 +355,7 @@ def _spread(x: Array) -> float:
 
 
 def _correlation(group: NDArray[np.int64], random: NDArray[np.int64]) -> float:
-    """Return 1 if a random grouping equals the real one, -1 if its groups are swapped, and 0 on average."""
+    """Return the correlation of a random grouping with the real one: 1 if equal, -1 if swapped, 0 on average."""
     return float(group[random == 1].mean() - group[random == 0].mean())
 
 

@@ -47,7 +47,7 @@ class JobResults(NamedTuple):
     """Results of the jobs (None if a job was not completed), and the reason why some were not completed."""
 
     results: list[Any]
-    stopped_by: str = ""  # or "interrupted", "time_limit"
+    stopped_by: str = ""  # "interrupted" or "time_limit" if some jobs were not completed
 
     def progress(self, noun: str) -> str:
         """Return the number of completed jobs in words, such as "3 of 28 fits"; empty if all were completed."""

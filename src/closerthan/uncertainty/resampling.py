@@ -257,7 +257,7 @@ def _study_jobs(
     """Return one job per generator, which simulates a study, fits it and returns the jobs of its ``n_maps`` replicates.
 
     ``probability`` is that of each answer. Replicates are resampled one after another from the same random stream, so
-    each job has a generator of its own.
+    each job has its own generator.
     """
     # The map of the real answers is the best of several starts, too.
     starts = 4 if result.embedding.shape[1] == 1 else 2

@@ -27,7 +27,7 @@ BOXES = """[...document.querySelectorAll('#map text')].filter((one) => getComput
 
 
 def mapped(folder, half_axes, n_objects=60):
-    """A study about texts, with a map whose ellipses have these half axes."""
+    """A study about texts, with a map whose ellipses have these semi-axes."""
     objects = tuple(
         Stimulus(f"a text about object {number}", "", None, f"text {number}") for number in range(n_objects)
     )

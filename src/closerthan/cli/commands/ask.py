@@ -32,7 +32,7 @@ MOST_UNCLEAR = 50  # unclear replies on the page
 
 @dataclass(frozen=True)
 class Program:
-    """The program, and how to ask it."""
+    """The program, and options for asking it."""
 
     command: Annotated[
         str,
@@ -65,7 +65,7 @@ def ask(
         Path,
         typer.Argument(
             metavar="FILE",
-            help="The questions: a table of closerthan questions, or people's answers, whose questions are program.",
+            help="The questions: a table of closerthan questions, or people's answers, to ask their questions.",
             show_default=False,
         ),
     ],
@@ -82,7 +82,7 @@ def ask(
 ) -> None:
     """Put questions to a program, such as a language model behind a command, and write its answers.
 
-    The same command continues after Ctrl-C or a crash. Nothing is sent anywhere by closerthan itself.
+    The same command continues after Ctrl-C or a crash. closerthan itself uses no network.
     """
     from closerthan.cli.group import INTERRUPTED
     from closerthan.cli.output import files_in, stem
@@ -164,7 +164,7 @@ def _prepare(folder: Path, force: bool) -> int:
     if (folder / RECORD).exists() and not force:
         with open(folder / RECORD, encoding="utf-8", errors="replace") as file:
             n_done = sum('"status": "answered"' in line or '"status": "unclear"' in line for line in file)
-        typer.echo(f"{folder} has {n_done:,} replies already; the others are asked", err=True)
+        typer.echo(f"{folder} has {n_done:,} replies already; the remaining questions are asked", err=True)
         return n_done
     check_target(folder, force, FILES)
     folder.mkdir(parents=True, exist_ok=True)
@@ -174,7 +174,7 @@ def _prepare(folder: Path, force: bool) -> int:
 
 
 def _results(outcome: "Outcome", questions: _Questions) -> list[str]:
-    """Return what came of the questions, in sentences."""
+    """Return sentences that summarise the outcome of the run."""
     from closerthan.wording import counted
 
     n_missing = len(questions.prompts) - len(outcome.outcomes)
@@ -202,8 +202,8 @@ def _agreement(outcome: "Outcome", questions: _Questions) -> list[str]:
     chance = sum(1 / len(prompt.options) for prompt in single) / len(single)
     fraction = same / len(single)
     return [
-        f"{percent_interval(fraction, *error_interval(fraction, len(single)))} of {len(single):,} answers are those of "
-        f"people; chance is {percent(chance)}."
+        f"{percent_interval(fraction, *error_interval(fraction, len(single)))} of {len(single):,} answers agree with "
+        f"those of people; chance is {percent(chance)}."
     ]
 
 

@@ -335,7 +335,7 @@ def _set_state(study: Path, state: str, message: str) -> None:
 def exclude(
     study: StudyFolder,
     person: PersonName,
-    reason: Annotated[str, typer.Option(metavar="TEXT", help="Why; exports repeat it.", show_default=False)],
+    reason: Annotated[str, typer.Option(metavar="TEXT", help="The reason, which exports include.", show_default=False)],
 ) -> None:
     """Leave a person's answers out of the map. They are kept, exports mark them, and `include` counts them again."""
     from closerthan.collect.store.participants import exclude as exclude_person
@@ -422,7 +422,7 @@ def deploy(
     typer.echo("the comments at the top of each file say where it belongs")
 
 
-token = App(name="token", no_args_is_help=True, help="Give other researchers access to the page, or take it back.")
+token = App(name="token", no_args_is_help=True, help="Give other researchers access to the page, or revoke it.")
 collect.add_typer(token)
 
 ResearcherName = Annotated[str, typer.Argument(metavar="NAME", help="The researcher's name.", show_default=False)]

@@ -10,7 +10,7 @@ from closerthan.cli.switches import App, Group
 
 
 class _Names(Group):
-    """The commands about data sets; an unknown command is an error that suggests ``get``."""
+    """The group of ``datasets`` commands; the error about an unknown command suggests ``get``."""
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         if args and args[0] not in self.commands:

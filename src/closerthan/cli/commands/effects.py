@@ -1,4 +1,4 @@
-"""``closerthan effects``: what decides answers besides the map."""
+"""``closerthan effects``: what influences answers besides the map."""
 
 import sys
 from typing import TYPE_CHECKING
@@ -12,14 +12,14 @@ if TYPE_CHECKING:
 
 EFFECTS = {
     "people.csv": "one line per person: preferences for positions, repetition, ties and lapses, with their intervals",
-    "terms.csv": "what each of these terms explains, in bits per held-out answer",
-    "models.csv": "how well the map and the terms predict held-out answers",
-    "map.csv": "the map that was estimated together with the terms",
-    "map.png": "the same as a picture",
+    "terms.csv": "the gain of each of these terms, in bits per held-out answer",
+    "models.csv": "accuracy of the map and of the terms on held-out answers",
+    "map.csv": "the map that was estimated jointly with the terms",
+    "map.png": "the same as a figure",
 }
 """The files of closerthan effects."""
 
-MOST_LINES = 40  # people on the screen; the file has all
+MOST_LINES = 40  # people on the screen; the file lists all of them
 
 
 @with_options(output=OutputFolder, fitting=fitting_options(), reading=reading)
@@ -30,9 +30,9 @@ def effects(
     fitting: Fitting,
     reading: Reading,
 ) -> None:
-    """Find out what decides answers besides the map: positions on the screen, repetition, ties and lapses.
+    """Find out what influences answers besides the map: positions on the screen, repetition, ties and lapses.
 
-    They are estimated together with the map, for each person. Held-out answers show what each of them explains.
+    They are estimated jointly with the map, for each person. Held-out answers show what each of them explains.
     """
     import closerthan as ct
     from closerthan.cli.output import save_figures
@@ -70,7 +70,7 @@ def effects(
 
 
 def _print_people(estimates: "AnswerEffects") -> None:
-    """Print the numbers of each person, and what they mean."""
+    """Print the estimates for each person, and their meaning."""
     from closerthan.cli.screen import print_columns, print_wrapped
 
     rows = estimates.rows()

@@ -1,4 +1,4 @@
-"""``closerthan individuals``: one map for all people, and how much each of them weighs its dimensions."""
+"""``closerthan individuals``: one map for all people, and the weight that each of them gives to each dimension."""
 
 import sys
 from typing import TYPE_CHECKING, Annotated

@@ -134,7 +134,9 @@ def _accuracy_facts(name: str, answers: "Comparisons", embedding: Any, similarit
     facts.append(Fact(f"Error{name}", percent_interval(error, low, high), f"of {amount(answers)}"))
     least = least_error(answers)
     if least > 0:
-        facts.append(Fact("Least possible", percent(least), "of these comparisons contradict others: no map is better"))
+        facts.append(
+            Fact("Least possible", percent(least), "of these comparisons contradict others; no map can do better")
+        )
     return facts
 
 

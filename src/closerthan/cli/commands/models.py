@@ -1,4 +1,4 @@
-"""Commands about models: ``answers-from`` features or a matrix, how well they ``score``, and ``align`` them."""
+"""Commands about models: ``answers-from`` features or a matrix, ``score`` features, and ``align`` them with people."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -45,7 +45,7 @@ ALIGNED = {
 
 @dataclass(frozen=True)
 class Measure:
-    """How similar two objects are to the model."""
+    """The similarity of two objects according to the model."""
 
     similarity: Annotated[
         str | None,
@@ -74,7 +74,7 @@ class Measure:
 
 @dataclass(frozen=True)
 class ModelQuestions:
-    """Which questions the model answers, and questions."""
+    """The questions that the model answers, and the temperature of its answers."""
 
     answers: Annotated[
         int | None, typer.Option(metavar="NUMBER", min=1, help="Number of answers; by default 100 per object.")
@@ -105,7 +105,9 @@ def answers_from(
     file: ModelFile,
     measure: Measure,
     questions: ModelQuestions,
-    out: Annotated[Path | None, out_option("The answers to write; by default the name with -answers.csv.")] = None,
+    out: Annotated[
+        Path | None, out_option("The answers to write; by default the input's name with -answers.csv.")
+    ] = None,
     seed: Annotated[int, typer.Option(metavar="NUMBER", min=0, help="The same seed gives the same answers.")] = SEED,
     force: Force = False,
     reading: Reading,
@@ -283,7 +285,7 @@ def align(
 ) -> None:
     """Find the linear map of features that predicts people's answers best, and what it gains on new objects.
 
-    For each file of features, the positions of all its objects are written, also of those without answers. Two
+    For each file of features, the positions of all its objects are written, including those without answers. Two
     cross-validations measure the accuracy on new answers, and on objects that no training answer mentions.
     """
     import sys

@@ -18,7 +18,8 @@ class Selection:
         str,
         typer.Option(
             metavar="closer|odd|nearest|rank",
-            help="Which of two is closer to the anchor, the odd one of three, the closest of several, or their order.",
+            help="Ask which of two is closer to the anchor, which of three is the odd one out, or which of several are "
+            "the closest, in any order or ranked.",
         ),
     ] = "closer"
     n_options: Annotated[

@@ -28,7 +28,7 @@ PEOPLE = "people"
 
 @dataclass(frozen=True)
 class Scaling:
-    """How to make a scale."""
+    """Options for estimating a scale."""
 
     levels: Annotated[
         str | None,

@@ -28,7 +28,7 @@ WIDTH_OF_TOP = 36  # characters of the names of the top objects in the printed t
 
 @dataclass(frozen=True)
 class Estimation:
-    """How to estimate the dimensions."""
+    """Options for estimating the dimensions."""
 
     dims: Annotated[
         int | None,
@@ -41,10 +41,13 @@ class Estimation:
         typer.Option(metavar="NUMBER", help="Strength of the penalty; by default chosen by held-out answers."),
     ] = None
     ridge: Annotated[
-        float, typer.Option(metavar="NUMBER", help="Its squared part, relative to --penalty; 0: L1 only, as in SPoSE.")
+        float, typer.Option(metavar="NUMBER", help="Squared part of the penalty, relative to --penalty; 0 in SPoSE.")
     ] = 1.0
     refits: Annotated[
-        int, typer.Option(metavar="NUMBER", min=0, help="Fits to resampled answers, to see which dimensions return.")
+        int,
+        typer.Option(
+            metavar="NUMBER", min=0, help="Number of fits to resampled answers, to find reproducible dimensions."
+        ),
     ] = 5
     by: Annotated[
         str, typer.Option(metavar="auto|answers|blocks|people", help="Unit that is held out and resampled.")
@@ -72,7 +75,7 @@ def sparse(
 ) -> None:
     """Estimate sparse, non-negative dimensions of the objects in FILE, which people can name (SPoSE).
 
-    Ctrl-C ends it early with what there is.
+    Ctrl-C ends the computation early and keeps the dimensions so far.
     """
     import closerthan as ct
     from closerthan.cli.group import INTERRUPTED

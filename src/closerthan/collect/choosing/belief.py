@@ -41,7 +41,7 @@ N_MAPS = 8  # random starts of the map, and replicates
 SOLVER = Polyak(finish=1000.0)
 PENALTY = 3e-4
 CHOOSE_AGAIN = 2.0  # factor by which the answers must have grown before the loss and the penalty are chosen again
-REPLICATE = FitOptions(solver="lbfgs", epochs=20, tolerance=None)  # from a map, to which the replicate is close
+REPLICATE = FitOptions(solver="lbfgs", epochs=20, tolerance=None)  # a replicate is close to its first map
 
 
 @dataclasses.dataclass(frozen=True, repr=False, eq=False)
@@ -108,7 +108,7 @@ def fit_maps(
 
 
 def fit_belief(answers: Comparisons, maps: Sequence[Result], rng: np.random.Generator) -> Belief:
-    """Fit replicates to resampled answers, each from one of the maps of all answers, by turns."""
+    """Fit replicates to resampled answers, starting at the maps of all answers in turn."""
     plan = plan_refits(answers, None, None, maps[0], REPLICATE)
     starts = itertools.cycle([result.embedding for result in maps])
 

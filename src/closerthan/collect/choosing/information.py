@@ -35,9 +35,9 @@ __all__ = ["Chosen", "Questions", "choose", "choose_questions"]
 
 # Candidates per question. With 20, 90 objects on a line need up to an eighth more answers; 200 bring no further gain.
 PAIRS = 60
-# Candidates for the exchange of an option. Without exchanges, maps have a fifth more errors if 2 of 8 or 3 of 12
-# options are picked (a sixth with twice the random sets instead); 1 of 4 and rankings gain nothing. 30 take twice as
-# long.
+# Candidates for the exchange of an option. Without exchanges, maps make a fifth more errors if 2 of 8 or 3 of 12
+# options are picked (a sixth more with twice as many random sets instead); with 1 of 4 and rankings, exchanges gain
+# nothing. 30 candidates take twice as long.
 EXCHANGES = 10
 RANDOM_FRACTION = 0.15
 _MORE_SETS = 50  # factor by which the number of candidates grows if no question is left among them
@@ -204,7 +204,7 @@ class Questions:
 
     @functools.cached_property
     def screen(self) -> Screen:
-        """What a question shows."""
+        """The screen on which a question is shown."""
         return Screen.of(self.kind, self.n_options, self.n_picks)
 
     def keys(self, rows: NDArray[Any]) -> NDArray[np.int64]:
@@ -231,16 +231,16 @@ class Questions:
         n, n_others = self.n_objects, self.screen.n_objects - 1
         if self.n_sets <= n_sets:
             every = np.array(list(itertools.combinations(range(n - 1), n_others)))
-            drawn = every[rng.permuted(np.tile(np.arange(self.n_sets), (len(anchors), 1)), axis=1)]
+            sets = every[rng.permuted(np.tile(np.arange(self.n_sets), (len(anchors), 1)), axis=1)]
         else:
-            drawn = np.empty((len(anchors), n_sets, 0), np.int64)
+            sets = np.empty((len(anchors), n_sets, 0), np.int64)
             for place in range(n_others):
-                new = rng.integers(n - 1 - place, size=drawn.shape[:2])
-                for earlier in np.moveaxis(np.sort(drawn, axis=2), 2, 0):
+                new = rng.integers(n - 1 - place, size=sets.shape[:2])
+                for earlier in np.moveaxis(np.sort(sets, axis=2), 2, 0):
                     new += new >= earlier
-                drawn = np.concatenate([drawn, new[:, :, np.newaxis]], axis=2)
-        anchor = np.broadcast_to(anchors[:, np.newaxis, np.newaxis], (*drawn.shape[:2], 1))
-        return np.concatenate([anchor, drawn + (drawn >= anchor)], axis=2)
+                sets = np.concatenate([sets, new[:, :, np.newaxis]], axis=2)
+        anchor = np.broadcast_to(anchors[:, np.newaxis, np.newaxis], (*sets.shape[:2], 1))
+        return np.concatenate([anchor, sets + (sets >= anchor)], axis=2)
 
 
 def choose(
@@ -379,7 +379,7 @@ def _sets_of(answers: Comparisons, n_options: int) -> NDArray[np.int64]:
         return np.zeros((0, 1 + n_options), np.int64)
     n = answers.n_objects
     key = answers.answers.astype(np.int64) * n
-    pairs = np.unique(np.concatenate([key + rows[:, 1], key + rows[:, 2]]))  # of an answer and an option
+    pairs = np.unique(np.concatenate([key + rows[:, 1], key + rows[:, 2]]))  # one key for each answer and option
     answer, option = np.divmod(pairs, n)
     numbers, start, size = np.unique(answer, return_index=True, return_counts=True)
     fits = size == n_options

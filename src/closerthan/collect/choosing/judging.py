@@ -30,7 +30,7 @@ WINDOW = 150  # number of the latest random answers from which an accuracy is co
 FEWEST = 10  # minimum number of random answers for an accuracy
 _POINTS = 30  # number of points of the curve over time
 EARLY = 5  # answers per object below which there is no verdict
-FOLDS = 5  # of the learning curve
+FOLDS = 5  # number of folds for the learning curve
 
 
 class Accuracy(NamedTuple):
@@ -105,7 +105,7 @@ def plane(embedding: Array, before: list[list[float]] | None) -> Array:
 
 
 def ellipses(answers: Comparisons, maps: Array, embedding: Array, axes: Array) -> list[list[float]]:
-    """Return the 95 % ellipse of each object: half axes, and the angle of the longer one in degrees.
+    """Return the 95 % ellipse of each object: semi-axes, and the angle of the longer one in degrees.
 
     Maps are aligned as in :func:`closerthan.replicate`: objects count by their number of answers.
     """
@@ -157,7 +157,7 @@ def enough(answers: Comparisons, result: Result, time_limit: float | None = None
     try:
         curve = live_curve(answers, result, time_limit)
     except TimeOverError:
-        return "Not measured: with so many answers it takes too long here. Export them, and run closerthan enough."
+        return "Not measured: with this many answers it takes too long here. Export them, and run closerthan enough."
     except ValueError as error:  # for example, four objects make only four sets of three
         return f"Not measured: {error}."
     if curve.is_chance:

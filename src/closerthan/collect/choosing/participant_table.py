@@ -24,7 +24,7 @@ _COLUMNS = (
 def participant_lines(store: Store, study: Study, access: Access, *, identities: bool = False) -> Iterator[str]:
     """Yield the lines of participants.csv, for all participants who gave their consent, without pilots.
 
-    With ``identities``, the recruiter's ids follow in columns of their own.
+    With ``identities``, the recruiter's ids follow in further columns.
     """
     roles = [row["role"] for row in store.rows("SELECT DISTINCT role FROM identities ORDER BY role")]
     roles = roles if identities else []

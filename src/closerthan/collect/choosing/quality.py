@@ -24,7 +24,7 @@ __all__ = ["Assessment", "Page", "Participant", "Votes", "n_people", "passed_che
 NOT_ASSESSED = "not assessed yet"
 
 Votes = defaultdict[tuple[str, str, tuple[int, ...]], Counter[int]]
-"""How often each statement was made, by condition, by shared question, and by what the statement is about."""
+"""Counts of statements, by condition, shared question and subject of the statement."""
 
 _TO_CHECK = ", ".join(f"'{verdict}'" for verdict in (*DOUBTFUL, "fine"))
 
@@ -43,7 +43,7 @@ class Page(NamedTuple):
     Attributes
     ----------
     begin, length
-        The number of participants before the page, and on the page at most; -1 for no limit.
+        The number of participants before the page, and the maximum number on it; -1 for no limit.
     only
         "" for everybody, "check" for those whose assessment gives a reason to look at their answers, or "excluded".
     """
@@ -76,7 +76,7 @@ class Participant:
         Number of answers so far, without practice.
     checks, repeats, shared
         Check questions that were passed, repeated questions that were answered as before, and shared questions that
-        were answered like most of the other participants. Where several options are picked, the comparisons of the
+        were answered as most other participants did. Where several options are picked, the comparisons of the
         repeated and shared questions are counted.
     left
         Fraction of the answers in which the left (or first) option was picked; None without answers.

@@ -139,7 +139,7 @@ class QuestionDrawer:
         return {row["content"] for row in rows}
 
     def _reserved(self) -> set[str]:
-        """Return the questions that everybody gets: the shared ones, and the own ones that are asked in order."""
+        """Return the questions that everybody gets: the shared ones, and those of an own list with a fixed order."""
         shared = [
             objects_of(row) for row in self._store.rows("SELECT * FROM shared WHERE condition = ?", self._condition)
         ]
@@ -158,9 +158,9 @@ class QuestionDrawer:
             return None
         content, probability = remaining[0], 1.0
         if self._study.own_order == "random":
-            asked = dict(map(tuple, self._store.rows("SELECT content, asked FROM own_questions")))
-            least = min(asked.get(content, 0) for content in remaining)
-            candidates = [content for content in remaining if asked.get(content, 0) == least]
+            counts = dict(map(tuple, self._store.rows("SELECT content, asked FROM own_questions")))
+            least = min(counts.get(content, 0) for content in remaining)
+            candidates = [content for content in remaining if counts.get(content, 0) == least]
             content, probability = self._random.choice(candidates), 1 / len(candidates)
         if not self._is_pilot(participant):
             self._store.change(

@@ -117,7 +117,7 @@ def _about(answers: Comparisons, part: NDArray[np.int64]) -> Comparisons | None:
 def queue_length(store: Store, n_objects: int, n_answers: int, began: float, now: float) -> int:
     """Return how many questions to put into the queue: enough until the next refit has filled it again.
 
-    A refit is due only after many new answers if there are many already, also if the server is restarted in between.
+    A refit is due only after many new answers if there are many already, even if the server is restarted in between.
     It takes about as long as the latest ones and this one, which began at ``began``. Until then, answers arrive as in
     the last minutes.
     """

@@ -1,1 +1,1 @@
-"""Files with which a server of the reader's own runs a study: systemd, Docker, nginx and Caddy."""
+"""Files for running a study on one's own server: systemd, Docker, nginx and Caddy."""

@@ -19,7 +19,7 @@ _FOLDER = re.compile(r"[^\x00-\x1f\"'$%\\:]+")  # other characters have a meanin
 
 @dataclass(frozen=True)
 class Deployment:
-    """Where and how a study runs.
+    """The place of a study on a server, and its address.
 
     Attributes
     ----------

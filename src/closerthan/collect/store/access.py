@@ -86,8 +86,8 @@ class Access:
         """Revoke a researcher's token."""
         hashes = self._hashes()
         if name not in hashes:
-            known = f"those who have one are {', '.join(hashes)}" if hashes else "nobody else has one"
-            raise ValueError(f"{name} has no token; {known}")
+            others = f"those who have one are {', '.join(hashes)}" if hashes else "nobody else has one"
+            raise ValueError(f"{name} has no token; {others}")
         del hashes[name]
         self._write(hashes)
 

@@ -1,4 +1,4 @@
-"""Who may take part now: the researcher can pause and close a study, and a study can be full or over."""
+"""Admission to a study, which the researcher can pause or close, and which can be full or over."""
 
 import time
 

@@ -1,4 +1,4 @@
-"""Write a file for the researcher, in a process of its own, so that a large study does not slow down the server."""
+"""Write a file for the researcher, in a separate process, so that a large study does not slow down the server."""
 
 from pathlib import Path
 

@@ -39,7 +39,7 @@ class FileWatch:
 
     @property
     def is_same(self) -> bool:
-        """Whether the paths still name the same files, and the first is still a database with a log."""
+        """True if the paths still name the same files, and the first is still a database with a log."""
         return self._current() == self._identity is not None
 
     def close(self) -> None:

@@ -1,4 +1,4 @@
-"""Experimental conditions: each participant gets one, which can change the question, the objects and the own list."""
+"""Experimental conditions: each participant gets one, which can have its own question, objects and question list."""
 
 import re
 from collections.abc import Collection
@@ -17,7 +17,7 @@ _TEXTS = ("name", "question", "instructions", "objects", "own")
 
 @dataclass(frozen=True)
 class Condition:
-    """A condition of a study. What is empty is as in the rest of the study.
+    """A condition of a study. Empty attributes stand for those of the study.
 
     Attributes
     ----------
@@ -52,8 +52,8 @@ def read_conditions(tables: Any, folder: Path, screen: Screen, names: Collection
     conditions = tuple(_condition(table, folder, screen, names) for table in tables)
     if len(conditions) == 1:
         raise ValueError("there is only one condition; describe at least two, or none")
-    taken = [condition.name for condition in conditions]
-    repeated = next((name for name in taken if taken.count(name) > 1), None)
+    all_names = [condition.name for condition in conditions]
+    repeated = next((name for name in all_names if all_names.count(name) > 1), None)
     if repeated is not None:
         raise ValueError(f"two conditions have the name {repeated!r}; choose another name for one of them")
     return conditions

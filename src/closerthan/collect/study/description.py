@@ -154,7 +154,7 @@ class Study:
 
     @cached_property
     def screen(self) -> Screen:
-        """What a question shows, and how many options participants pick."""
+        """The screen on which a question is shown, with the number of options to pick."""
         return Screen.of(self.kind, self.shown, self.picks)
 
     @cached_property
@@ -276,7 +276,7 @@ SETTINGS: Mapping[str, Mapping[str, _Setting]] = {
 }
 """The sections of study.toml and their settings."""
 
-_PARSED = ("questionnaire", "condition")  # sections that are lists of tables and have parsers of their own
+_PARSED = ("questionnaire", "condition")  # sections that are lists of tables and have their own parsers
 
 _TYPES = {
     str: 'a text in quotes, as in "..."',
@@ -467,7 +467,7 @@ class _Document:
         return settings.get(name, default)
 
     def parsed(self, section: str, parse: Callable[[Any], Any], default: Any) -> Any:
-        """Return the value of a section that has a parser of its own, whose errors get the line of the section."""
+        """Return the value of a section that has its own parser, whose errors get the line of the section."""
         try:
             return parse(self._values.get(section, default))
         except ValueError as error:

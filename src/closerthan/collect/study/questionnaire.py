@@ -10,7 +10,7 @@ __all__ = ["KINDS", "Comprehension", "Item", "ItemMessage", "read_comprehension"
 KINDS = ("choice", "several", "number", "text", "scale")
 """The kinds of items: one option, several options, a number, a text, and a point on a scale."""
 _LONGEST = 2000  # maximum length of a text, in characters
-_MOST_POINTS = 21  # of a scale
+_MOST_POINTS = 21  # maximum number of points of a scale
 _RESERVED = ("comprehension",)
 
 

@@ -11,7 +11,7 @@ __all__ = ["MOST_CONNECTIONS", "limited_protocol"]
 
 PATIENCE = 20.0  # seconds in which the head and the body of a request must arrive; both are at most a few kilobytes
 MOST_CONNECTIONS = 4000
-MOST_PER_CALLER = 500  # of one address, which a whole lecture hall may share
+MOST_PER_CALLER = 500  # maximum number of connections from one address, which a whole lecture hall may share
 
 
 def limited_protocol(

@@ -306,7 +306,7 @@ class Interview:
         return form
 
     def _parsed_choice(self, choice: Any) -> tuple[str, tuple[int, ...]]:
-        """Return what was said, and the positions of the options that were picked."""
+        """Return the kind of reply (choice, skip, tie or fault), and the positions of the picked options."""
         study, screen = self.study, self.study.screen
         if isinstance(choice, dict) and set(choice) == {"fault"}:
             return "fault", ()
@@ -362,9 +362,9 @@ class Interview:
         names = self.study.condition_names
         if pilot or len(names) == 1:
             return self._random.choice(names)
-        taken = places_by_condition(self._store, self._clock())
-        least = min(taken.get(name, 0) for name in names)
-        return self._random.choice([name for name in names if taken.get(name, 0) == least])
+        places = places_by_condition(self._store, self._clock())
+        least = min(places.get(name, 0) for name in names)
+        return self._random.choice([name for name in names if places.get(name, 0) == least])
 
     def _condition(self, participant: int) -> str:
         name: str = self._store.value("SELECT condition FROM participants WHERE number = ?", participant)

@@ -171,7 +171,7 @@ class Researcher:
         """Return, for each condition, how many people started and finished, and how many places are taken."""
         if not self._study.conditions:
             return []
-        taken = places_by_condition(self._store, time.time())
+        places = places_by_condition(self._store, time.time())
         states = self._store.rows(
             """SELECT condition, state, count(*) AS number FROM participants
             WHERE NOT pilot AND state <> 'declined' GROUP BY condition, state"""
@@ -183,7 +183,7 @@ class Researcher:
                 "finished": sum(
                     row["number"] for row in states if row["condition"] == name and row["state"] != "running"
                 ),
-                "taken": taken.get(name, 0),
+                "taken": places.get(name, 0),
             }
             for name in self._study.condition_names
         ]

@@ -96,7 +96,7 @@ class Participants:
         # A person presses a key at most about five times a second, while a whole class may join at once.
         self._requests = RateLimiter(burst=40, rate=8.0, clock=clock)
         self._joining = RateLimiter(burst=1000, rate=50.0, clock=clock)
-        # One computer cannot keep others out: it is refused long before all joins together are.
+        # The limit for one computer is far below that for all of them, so it cannot keep others out.
         self._joining_by_caller = RateLimiter(burst=300, rate=5.0, clock=clock)
         self._media = {
             stimulus.address(access.key): stimulus for stimulus in study.objects if stimulus.file is not None
@@ -201,7 +201,7 @@ class Participants:
         admit: Callable[[Request, Mapping[str, Any]], None] = lambda *_: None,
         largest: int = LARGEST_BODY,
     ) -> Callable[[Request], Any]:
-        """Return a handler for requests with a participant's key; ``admit`` raises Refused for those to refuse."""
+        """Return a handler for requests with a participant's key; ``admit`` may raise Refused."""
 
         async def reply(request: Request) -> Response:
             try:
@@ -214,7 +214,7 @@ class Participants:
                 admit(request, body)
                 loop = asyncio.get_running_loop()
                 state = await loop.run_in_executor(self._thread, handle, key, body)
-                if not self._has_database():  # what was just stored is not in the study
+                if not self._has_database():  # the data just stored were lost with the file
                     raise Refused(503, "the study has stopped")
                 return JSONResponse(state)
             except Refused as refused:
@@ -234,7 +234,7 @@ class Participants:
         return self._interview.withdraw(key)
 
     def _admit_join(self, request: Request, body: Mapping[str, Any]) -> None:
-        """Refuse those who cannot join before they count as joining, or else they would keep others out."""
+        """Refuse people who cannot join before they count towards the limits, so that they keep nobody out."""
         self._interview.check_join(str(body.get("consent")), _address(body))
         self._admit(request, body)
 
@@ -259,7 +259,7 @@ class Participants:
 
 
 def _address(body: Mapping[str, Any]) -> dict[str, str]:
-    """Return the parameters of the address by which a participant came."""
+    """Return the parameters in the address of the participant's page."""
     address = body.get("address", {})
     if not isinstance(address, dict) or not all(isinstance(value, str) for value in address.values()):
         raise Refused(422, "address must be an object with texts as values")

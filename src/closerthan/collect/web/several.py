@@ -1,4 +1,4 @@
-"""Several studies behind one port, each below a path of its own."""
+"""Several studies behind one port, each below its own path."""
 
 import contextlib
 import re
@@ -79,7 +79,7 @@ class SeveralStudies:
             for name, study in self._studies.items():
                 try:
                     await stack.enter_async_context(study.running())
-                except Exception as error:  # the other studies are to run
+                except Exception as error:  # the other studies still run
                     self._faulty.add(name)
                     print(f"{name} cannot be served: {error}", file=sys.stderr)
                     traceback.print_exc()

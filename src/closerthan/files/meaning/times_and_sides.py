@@ -80,8 +80,8 @@ def option_positions(interpretation: Interpretation, derived: DerivedRows, expli
     rows, source = derived
     options = interpretation.options
     if options is not None:
-        shown = options[source]
-        places = [(shown == rows[:, column, None]) for column in (1, 2)]
+        options_of_row = options[source]
+        places = [(options_of_row == rows[:, column, None]) for column in (1, 2)]
         positions = [np.where(place.any(axis=1), place.argmax(axis=1), UNKNOWN) for place in places]
     else:
         sides = _chosen_sides(interpretation, explicit)

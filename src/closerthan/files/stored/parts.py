@@ -94,7 +94,7 @@ def read_part(
     if parts[0].names is None:
         return _renumbered(part, width.pop(), n_objects, None)
     if any(each.numbering != "names" for each in parts):
-        # Objects are numbered from 1, so the longest list has all names.
+        # The names are the numbers from 1, so the longest list contains all others.
         names = max((each.names or () for each in parts), key=len)
     else:
         names = _all_names([each.names or () for each in parts])

@@ -214,8 +214,8 @@ class CPUObjective(Objective):
             )
             sums.loss_sums(self.shared_argument, *self._tiny, _tiny_map(1), _ONE_SCALE, total)
             self.collapsed_objective = float(total[0])
-        # Number of Polyak steps that are computed from the same map. With few objects it is small, since each object
-        # would otherwise move several times; else it is half a block or a block, as losses are evaluated in vectors.
+        # Number of Polyak steps that are computed from the same map. It is small if there are few objects, each of
+        # which would otherwise move several times; if not, it is half a block or a block, which fills vectors.
         quarter = max(comparisons.n_objects // 4, 1)
         self.steps_at_once = quarter if quarter < 4 else BLOCK // 2 if quarter <= BLOCK // 2 else BLOCK
         worth_sharing = self.n_terms >= 2 * least_part
@@ -307,7 +307,7 @@ class CPUObjective(Objective):
             return self.rows, self._weights
         places = sample_places(self.n_terms, SIZE_SAMPLE)
         table = self.rows.table[places]
-        table.flags.writeable = self.rows.table.flags.writeable  # read-only tables have kernels of their own
+        table.flags.writeable = self.rows.table.flags.writeable  # kernels are compiled separately for read-only tables
         return type(self.rows)(table), None if self._weights is None else self._weights[places]
 
     def expand(self, visits: Visits) -> Order:
@@ -498,7 +498,7 @@ class CPUObjective(Objective):
 
     @functools.cached_property
     def _parts(self) -> list[_Part]:
-        """All comparisons, in parts that threads share."""
+        """All comparisons, cut into the parts that threads work on."""
         return [
             (type(self.rows)(self.rows.table[first:last]), None if self._weights is None else self._weights[first:last])
             for first, last in self._cut(self.n_terms)

@@ -186,7 +186,7 @@ class AveragedWalk:
 
     @property
     def mean_rows(self) -> Array:
-        """The average, whose rows are not padded on the CPU."""
+        """The average of the maps, whose rows are not padded on the CPU."""
         return self.mean
 
     def rescale(self, scale: float) -> None:

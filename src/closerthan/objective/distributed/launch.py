@@ -13,7 +13,7 @@ class Launch(NamedTuple):
     rank: int
     n: int
     local_rank: int  # among the processes of this machine
-    address: str  # of rank 0
+    address: str  # address of rank 0
     port: int
 
     @classmethod

@@ -223,7 +223,7 @@ class SharedWalk(WalkWrapper[M]):
 
     Exchanging moves after as many comparisons as there are objects costs no accuracy; as steps become shorter, the
     stretches between exchanges become longer in proportion. Averaging moves, or exchanging them far less often, is much
-    worse: see docs/large-data.md.
+    worse: see docs/several-processes.md.
     """
 
     def __init__(

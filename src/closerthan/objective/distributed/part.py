@@ -93,7 +93,7 @@ class Part:
     def visits(self, visits: Visits) -> Visits:
         """Return the section of this process's own pass that corresponds to ``visits`` of a pass over everything.
 
-        All processes together visit as many comparisons as ``visits`` has, up to rounding.
+        In total, all processes visit as many comparisons as ``visits`` has, up to rounding.
 
         Examples
         --------

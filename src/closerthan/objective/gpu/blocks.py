@@ -97,7 +97,7 @@ class DeviceReader(BlockReader):
         if not self._on_gpu:
             return None
         released = torch.cuda.Event()
-        # Work submitted so far is the last that reads this buffer.
+        # The buffer may be overwritten after all work that has been submitted so far.
         released.record(torch.cuda.current_stream(self._where))
         return released
 

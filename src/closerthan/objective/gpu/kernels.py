@@ -189,9 +189,9 @@ def scores_of_pairs(
     pairs, x, begin, sizes, signs, first, scale,
     log_similarity: tl.constexpr, STRIDE: tl.constexpr, WIDTH: tl.constexpr, BLOCK: tl.constexpr, PAIRS: tl.constexpr,
 ):  # fmt: skip
-    """Return what is known of PAIRS pairs of each choice, from the pair with number ``first`` on.
+    """Evaluate PAIRS pairs of each choice, beginning with pair number ``first``.
 
-    These are their scores ``s log g`` (minus infinity beyond the last pair) and squared distances, (BLOCK, PAIRS) each;
+    Return their scores ``s log g`` (minus infinity beyond the last pair) and squared distances, (BLOCK, PAIRS) each;
     and their objects, coordinate differences and whether there is such a pair, one row per pair.
     """
     number = first + tl.arange(0, PAIRS)[None, :]

@@ -503,7 +503,7 @@ class LockFreeWalk:
 
     @property
     def mean_rows(self) -> torch.Tensor:
-        """The average, with padded rows."""
+        """The average of the maps, with padded rows."""
         return self._mean
 
     def update_average(self) -> None:
@@ -530,7 +530,7 @@ class LockFreeWalk:
         return float(squared_distances.sum())
 
     def _pieces(self, visits: Visits) -> Iterator[tuple[int, int, torch.Tensor, ShuffledPass | None]]:
-        """Yield first position, number of positions, indices, and the pass whose runs the kernel expands, if any."""
+        """Yield each piece's first position, size and indices, and the pass whose runs the kernel expands or None."""
         objective = self._objective
         if objective.weighted or not all(isinstance(piece, ShuffledPass) for piece in visits.pieces):
             yield 0, len(visits), objective.expand(visits), None

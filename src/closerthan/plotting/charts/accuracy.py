@@ -11,7 +11,7 @@ from closerthan.plotting.palette import COLOURS, GREY
 __all__ = ["accuracy_figure"]
 
 BELOW = 5.0  # distance of the legend from the axes, in font sizes
-BARS = 0.66  # height of all bars of a model together
+BARS = 0.66  # total height of the bars of a model
 
 
 @checked

@@ -87,7 +87,7 @@ def are_readable(x: NDArray[np.float64], moments: NDArray[np.float64], radius: f
     moments
         Second moments of these coordinates over the replicates; NaN where they are unknown.
     radius
-        Half axes of the ellipses, in standard deviations.
+        Semi-axes of the ellipses, in standard deviations.
 
     Examples
     --------

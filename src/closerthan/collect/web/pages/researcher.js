@@ -1,7 +1,7 @@
 // The researcher's page: shows the state of the study as the server sends it. Text is inserted as text, never as HTML.
 "use strict";
 
-/** The latest map. `made_at` is a time in seconds; `spread` has the half axes and the angle of each ellipse;
+/** The latest map. `made_at` is a time in seconds; `spread` has the semi-axes and the angle of each ellipse;
  * `accuracy` has time, number of answers, accuracy and its interval.
  * @typedef {{version: number, made_at: number, answers: number, names: string[], drawn: number[][], spread: number[][],
  *   accuracy: number[][], enough: string, condition: string, others?: StudyMap[]}} StudyMap */
