@@ -81,8 +81,8 @@ def test_a_wrong_model_is_noticed():
 @pytest.mark.slow
 def test_intervals_contain_the_truth_in_about_95_of_100_studies():
     inside, sigmas = [], []
-    for seed in range(150):
-        result = ct.scale(observer(SQUARE, 0.2, 250, seed=seed), n_replicates=300, seed=seed)
+    for seed in range(80):
+        result = ct.scale(observer(SQUARE, 0.2, 250, seed=seed), n_replicates=200, seed=seed)
         inside.append((result.low[1:-1] <= SQUARE[1:-1]) & (SQUARE[1:-1] <= result.high[1:-1]))
         sigmas.append(result.sigma_interval[0] <= 0.2 <= result.sigma_interval[1])
     assert 0.90 <= np.mean(inside) <= 0.99
