@@ -197,9 +197,12 @@ def test_the_commands_of_a_page_run(page):
     ct.files.write_comparisons(answers, "answers.csv")
     table("kinds.csv", ["name", "kind"], [[name, name[0]] for name in answers.names])
     told = ct.datasets.simulated(np.random.default_rng(0).standard_normal((15, 2)), 600, seed=0)
-    study = [[*row, f"person {number // 100}"] for number, row in enumerate(told.rows.tolist())]
+    study = [
+        [*row, f"person {number // 100}", ("left", "right")[sum(row) % 2]]
+        for number, row in enumerate(told.rows.tolist())
+    ]
     for name in ("study.csv", "people.csv", "cfd36_people.csv"):
-        table(name, ["anchor", "near", "far", "participant"], study)
+        table(name, ["anchor", "near", "far", "participant", "side"], study)
     features = np.random.default_rng(1).random((15, 4))
     for name in ("network.npy", "things_spose49.npy"):
         np.save(name, features)

@@ -128,8 +128,8 @@ class Checkpoint:
             if fit_state is None:
                 starts.append(None)
                 continue
-            epochs = {"epoch": fit_state.epoch, "best_epoch": fit_state.best_epoch}
-            starts.append({"generator": self._generators[number], **epochs})
+            progress = {"epoch": fit_state.epoch, "best_epoch": fit_state.best_epoch}
+            starts.append({"generator": self._generators[number], **progress})
             arrays |= {f"{number}.state.{name}": array for name, array in fit_state.state.items()}
             arrays[f"{number}.history"] = np.array(fit_state.records, dtype=np.float64)
             arrays[f"{number}.best"] = fit_state.best

@@ -81,7 +81,7 @@ def answer_effects(
     --------
     >>> import closerthan as ct, numpy as np
     >>> rng = np.random.default_rng(0)
-    >>> rows = ct.datasets.simulated(rng.normal(size=(12, 1)) * 2, 1200, noise="ste", seed=1).rows
+    >>> rows = ct.datasets.simulated(rng.normal(size=(12, 1)) * 2, 1200, noise="ste", seed=1).rows.copy()
     >>> side = rng.integers(2, size=1200)  # where the nearer object was shown
     >>> presses_left = rng.random(1200) < 0.4  # whatever is there
     >>> rows[presses_left & (side == 1)] = rows[presses_left & (side == 1)][:, [0, 2, 1]]
