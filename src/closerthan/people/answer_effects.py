@@ -98,6 +98,7 @@ def answer_effects(
     check_whole_answers(plan.settings, "terms of answers")
     answers, note = without_artefacts(answers)
     study = _Study.of(answers, ties)
+    _check_kinds(study.placed)
     _check_positions(study, note)
     check_several_answers(study.everything, plan.settings.n_dims)
     candidates = study.candidates
@@ -117,6 +118,28 @@ def answer_effects(
         fitted = fits.fit(study.placed, evidence.kept, result.embedding)
     fixed = plan.settings.replace(loss=result.loss, penalty=result.penalty)
     return _assembled(study, fitted, evidence, fixed, note)
+
+
+def _check_kinds(placed: PlacedAnswers) -> None:
+    """Raise an error if the model has no probability for some of the answers."""
+    choices = placed.choices
+    kinds = (
+        ("name several objects in no particular order", choices.is_set),
+        ("name the odd one of more than three objects", choices.is_odd_of_many),
+    )
+    for what, rows in kinds:
+        if rows.any():
+            raise ValueError(
+                f"{int(rows.sum()):,} of {len(choices):,} answers {what}; the model of positions, repetition, "
+                "ties and lapses holds only for the choice of one object (of two or three, or the nearest of "
+                "several) and for rankings; leave these answers out"
+            )
+    several = placed.is_tie & ~placed.allows_tie
+    if several.any():
+        raise ValueError(
+            f"{int(several.sum()):,} of {int(placed.is_tie.sum()):,} ties are not between two options; only "
+            "those that are have a model, so leave the others out"
+        )
 
 
 def _check_positions(study: "_Study", note: str) -> None:
