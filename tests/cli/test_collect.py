@@ -85,6 +85,11 @@ def test_export_status_backup_and_forget(folder):
     assert f"included: {pseudonym}" in run("include", folder, pseudonym).output
     assert "already count" in run("include", folder, pseudonym).output
     assert "choose another name" in run("export", folder, "--out", folder / "participants.csv").output
+    objects = folder / "objects.csv"
+    objects.write_text(objects.read_text().replace("word 0,,word 0,", "word 0,objects/gone.png,,"))
+    for command, *words in (("export", "--force"), ("status",), ("exclude", pseudonym, "--reason", "x")):
+        assert run(command, folder, *words).exit_code == 0  # only the server needs the pictures
+    assert "line 2: the file objects/gone.png does not exist" in " ".join(run("serve", folder).output.split())
     assert "deleted: " in run("forget", folder, pseudonym).output
     with Store(folder / FILE) as store:
         assert store.value("SELECT count(*) FROM answers") == 0

@@ -290,8 +290,8 @@ _TYPES = {
 _REQUIRED = (("", "title"), ("consent", "text"), ("instructions", "text"), ("question", "text"))
 
 
-def read_study(folder: str | Path) -> Study:
-    """Read the study in a folder."""
+def read_study(folder: str | Path, *, needs_files: bool = False) -> Study:
+    """Read the study in a folder; ``needs_files``: raise an error if a picture, video or sound is missing."""
     folder = Path(folder)
     path = folder / FILE
     if not path.is_file():
@@ -318,7 +318,7 @@ def read_study(folder: str | Path) -> Study:
         consent=value("consent", "text").strip(),
         instructions=value("instructions", "text").strip(),
         question=value("question", "text").strip(),
-        objects=tuple(read_table(folder / TABLE)),
+        objects=tuple(read_table(folder / TABLE, needs_files=needs_files)),
         questionnaire=document.parsed("questionnaire", read_items, []),
         comprehension=document.parsed("comprehension", read_comprehension, {}),
         debriefing=value("debriefing", "text", "").strip(),

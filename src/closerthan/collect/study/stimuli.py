@@ -108,8 +108,11 @@ def read_folder(folder: Path) -> list[Stimulus]:
     return _checked(stimuli, folder)
 
 
-def read_table(path: Path) -> list[Stimulus]:
-    """Read a CSV file with columns name, file or text, and alt; file names are relative to its folder."""
+def read_table(path: Path, *, needs_files: bool = True) -> list[Stimulus]:
+    """Read a CSV file with columns name, file or text, and alt; file names are relative to its folder.
+
+    Unless ``needs_files``, pictures, videos and sounds may be missing, as where a study is only exported.
+    """
     with open_table(path, "it lists the stimuli, so restore it, or create the study again") as (columns, table):
         unknown = [name for name in columns if name not in _COLUMNS]
         if unknown or not {"file", "text"} & set(columns):
@@ -117,7 +120,7 @@ def read_table(path: Path) -> list[Stimulus]:
                 f"{path}, line 1: the columns are {', '.join(columns)[:200] or 'missing'}; "
                 "expected name, file or text, and alt, separated by commas"
             )
-        return _checked([_stimulus(path, table.line_num, row) for row in table], path)
+        return _checked([_stimulus(path, table.line_num, row, needs_files) for row in table], path)
 
 
 def write_table(path: Path, stimuli: Iterable[Stimulus]) -> None:
@@ -130,7 +133,7 @@ def write_table(path: Path, stimuli: Iterable[Stimulus]) -> None:
             table.writerow([stimulus.name, name, stimulus.text, stimulus.alt])
 
 
-def _stimulus(path: Path, line: int, row: dict[str, Any]) -> Stimulus:
+def _stimulus(path: Path, line: int, row: dict[str, Any], needs_files: bool) -> Stimulus:
     def problem(message: str) -> ValueError:
         return ValueError(f"{path}, line {line}: {message}")
 
@@ -145,13 +148,15 @@ def _stimulus(path: Path, line: int, row: dict[str, Any]) -> Stimulus:
     file = path.parent / file_name
     if not file.resolve().is_relative_to(path.parent.resolve()):
         raise problem(f"{file_name} is outside {path.parent}; copy it into that folder")
-    if not file.is_file():
+    is_text = file.suffix.lower() == ".txt"
+    if not file.is_file() and (needs_files or is_text):
         raise problem(f"the file {file_name} does not exist")
     if file.suffix.lower() not in ENDINGS:
         raise problem(f"browsers cannot show {file_name}; convert it to one of {', '.join(ENDINGS)}")
-    if file.suffix.lower() == ".txt":
+    if is_text:
         return Stimulus(name, "", None, _text(file))
-    _check_picture(file)
+    if needs_files:
+        _check_picture(file)
     return Stimulus(name, (row.get("alt") or "").strip(), file)
 
 

@@ -128,7 +128,7 @@ def _opened(folders: Mapping[str, Path], locks: contextlib.ExitStack) -> dict[st
     studies = {}
     for name, folder in folders.items():
         try:
-            study = read_study(folder)
+            study = read_study(folder, needs_files=True)
             locks.enter_context(study_lock(folder))
             with Store(folder / FILE) as store:
                 Interview(study, store)  # reports conflicts with existing answers before the first participant arrives

@@ -1,14 +1,35 @@
 // Simple Markdown as elements of the page. Text is inserted as text, never as HTML, so nothing in it can run.
 
-// Bold, italic, code, and links to the web or to an e-mail address.
-const INLINE = /\*\*(\S(?:.*?\S)?)\*\*|\*(\S(?:.*?\S)?)\*|`([^`]+)`|\[([^\]]+)\]\(((?:https?:\/\/|mailto:)[^\s()]+)\)/s;
+/** The parts of a line: a character after a backslash, a line break, code, bold, italic, a link to the web or to an
+ * e-mail address, and the beginning of a picture, which is not supported. */
+const INLINE = new RegExp(
+  [
+    /\\([!-/:-@[-`{-~])/,
+    /(?: {2,}|\\)(\n)/,
+    /`([^`]+)`/,
+    /\*\*(\S(?:.*?\S)?)\*\*(?!\*)/,
+    /\*(?![*\s])((?:\\.|[^\\])*?(?:\\.|[^\\*\s]))\*(?!\*)/,
+    /\[((?:\\.|[^\\\]])+)\]\(((?:https?:\/\/|mailto:)(?:[^\s()]|\([^\s()]*\))+)\)/,
+    /(!\[)/,
+  ]
+    .map(({ source }) => source)
+    .join("|"),
+  "is",
+);
+const HEADING = /^#{1,6}\s+(.*?)(?:\s+#+)?$/;
+/** The markers of list items. */
+const ITEM = /^(?:[-*•]|(\d{1,9})[.)])\s+(.*)$/;
 
 /** Return a text with its formatting, as nodes to append.
  * @type {(text: string) => Node[]} */
 export function inline(text) {
   const match = INLINE.exec(text);
   if (!match) return text ? [document.createTextNode(text)] : [];
-  const [whole, bold, italic, code, label, address] = match;
+  const [whole, character, newline, code, bold, italic, label, address, picture] = match;
+  const before = document.createTextNode(text.slice(0, match.index));
+  const rest = inline(text.slice(match.index + whole.length));
+  if (newline) return [before, document.createElement("br"), ...rest];
+  if (character || picture) return [before, document.createTextNode(character ?? picture), ...rest];
   /** @type {HTMLElement} */
   let element;
   if (code !== undefined) {
@@ -25,43 +46,52 @@ export function inline(text) {
     element = document.createElement(bold !== undefined ? "strong" : "em");
     element.append(...inline(bold ?? italic));
   }
-  const rest = text.slice(match.index + whole.length);
-  return [document.createTextNode(text.slice(0, match.index)), element, ...inline(rest)];
+  return [before, element, ...rest];
 }
 
 /** Return the paragraphs, headings and lists of a text.
  * @type {(text: string) => HTMLElement[]} */
 export function blocks(text) {
-  return text
-    .split(/\n\s*\n/)
-    .map((part) => part.trim())
-    .filter(Boolean)
-    .map(block);
-}
-
-/** @type {(text: string) => HTMLElement} */
-function block(text) {
-  const heading = /^#{1,4}\s+(.*)$/.exec(text);
-  if (heading) return filled("h2", heading[1]);
-  const lines = text.split("\n").map((line) => line.trim());
-  for (const [tag, marker] of /** @type {[string, RegExp][]} */ ([
-    ["ul", /^[-*•]\s+/],
-    ["ol", /^\d+[.)]\s+/],
-  ])) {
-    if (!marker.test(lines[0])) continue;
-    const list = document.createElement(tag);
-    for (const line of lines) {
-      if (marker.test(line)) list.append(filled("li", line.replace(marker, "")));
-      else list.lastElementChild?.append(" ", ...inline(line));
+  /** @type {HTMLElement[]} */
+  const elements = [];
+  /** The lines of the paragraph or list item that the next line may continue, and the element that they will fill.
+   * @type {{element: HTMLElement, lines: string[]} | null} */
+  let open = null;
+  const close = () => {
+    open?.element.append(...inline(open.lines.join("\n")));
+    open = null;
+  };
+  for (const line of text.split("\n").map((one) => one.trimStart())) {
+    const heading = HEADING.exec(line.trimEnd());
+    const item = ITEM.exec(line);
+    // A number other than 1 can also be at the start of a line of a paragraph.
+    const isItem = item && (!open || open.element.tagName === "LI" || [undefined, "1"].includes(item[1]));
+    if (!line.trim() || heading || isItem) close();
+    if (heading) {
+      elements.push(document.createElement("h2"));
+      elements[elements.length - 1].append(...inline(heading[1]));
+    } else if (isItem) {
+      open = { element: document.createElement("li"), lines: [item[2]] };
+      listFor(elements, item[1]).append(open.element);
+    } else if (open) {
+      open.lines.push(line);
+    } else if (line.trim()) {
+      open = { element: document.createElement("p"), lines: [line] };
+      elements.push(open.element);
     }
-    return list;
   }
-  return filled("p", lines.join(" "));
+  close();
+  return elements;
 }
 
-/** @type {(tag: string, text: string) => HTMLElement} */
-function filled(tag, text) {
-  const element = document.createElement(tag);
-  element.append(...inline(text));
-  return element;
+/** Return the list that the next item belongs to: the last element, or a new one that begins with `number`.
+ * @type {(elements: HTMLElement[], number: string | undefined) => HTMLElement} */
+function listFor(elements, number) {
+  const tag = number === undefined ? "ul" : "ol";
+  const last = elements.at(-1);
+  if (last?.tagName === tag.toUpperCase()) return last;
+  const list = document.createElement(tag);
+  if (list instanceof HTMLOListElement) list.start = Number(number);
+  elements.push(list);
+  return list;
 }
