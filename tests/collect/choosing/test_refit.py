@@ -6,8 +6,11 @@ from studies import answer_all, answered_study, closer_by_number, interview_of, 
 
 from closerthan.collect.choosing.belief import fit_maps
 from closerthan.collect.choosing.refit import queue_length, refit
+from closerthan.collect.store.access import Access
 from closerthan.collect.store.answers import comparisons_of
 from closerthan.collect.store.database import FILE, Store
+from closerthan.collect.store.export import map_lines
+from closerthan.collect.store.participants import exclude, include
 from closerthan.collect.study.description import Shares
 from closerthan.collect.study.recruiters import RECRUITERS
 
@@ -49,6 +52,26 @@ def test_maps_of_any_dimension_are_drawn_in_two_dimensions(tmp_path, dimensions)
     judgement = json.loads(store.value("SELECT judgement FROM maps"))
     assert {len(place) for place in judgement["drawn"]} == {2}
     assert {len(ellipse) for ellipse in judgement["spread"]} == {3}
+    store.close()
+
+
+def test_exclusions_and_inclusions_change_the_map(tmp_path):
+    study, store = answered_study(tmp_path, n_people=2, n_objects=5)
+    access = Access(tmp_path)
+    refit(study, store)
+    assert store.latest_judgement()["assessed_at"] == 36
+    exclude(store, access, "pid-0", "fell asleep")
+    refit(study, store)
+    assert store.latest_judgement()["assessed_at"] == 18
+    exclude(store, access, "pid-1", "fell asleep")
+    for _ in range(2):
+        assert refit(study, store) is None
+        assert "".join(map_lines(store)) == "name,x1,x2\n"  # not the map of those who no longer count
+        assert store.latest_judgement() == {}
+    assert store.value("SELECT count(*) FROM maps") == 3
+    include(store, access, "pid-0")
+    refit(study, store)
+    assert store.value("SELECT group_concat(answers) FROM maps") == "36,18,0,18"
     store.close()
 
 

@@ -13,13 +13,19 @@ def program(text):
     return [sys.executable, "-c", f"import sys\nfor line in sys.stdin:\n    {text}"]
 
 
+def wait_until(condition):
+    never = threading.Event()
+    for _ in range(3000):
+        if condition():
+            return
+        never.wait(0.01)
+    raise AssertionError("not within 30 seconds")
+
+
 def problem_of(refits):
     """Wait until the refit that was requested has succeeded or failed, and return the problem."""
-    never, is_problem = threading.Event(), bool(refits.problem)
-    for _ in range(3000):
-        if bool(refits.problem) != is_problem:
-            break
-        never.wait(0.01)
+    is_problem = bool(refits.problem)
+    wait_until(lambda: bool(refits.problem) != is_problem)
     return refits.problem
 
 
@@ -39,6 +45,16 @@ def test_a_refit_that_fails_is_reported_and_the_next_one_that_succeeds_clears_it
     assert problem_of(refits) == "ValueError: no"
     refits.answered()
     assert problem_of(refits) == ""
+    refits.stop()
+
+
+def test_an_exclusion_during_a_refit_is_followed_by_another_refit(tmp_path):
+    log = tmp_path / "refits"
+    text = f"open({str(log)!r}, 'a').write('x'); print(1_000_000, flush=True)"
+    refits = RefitProcess(tmp_path, 1, program(text))
+    refits.request()
+    refits.renew()  # the first refit has only just begun; after it, the next one would be due after 20,000 answers
+    wait_until(lambda: log.exists() and log.read_text() == "xx")
     refits.stop()
 
 

@@ -10,7 +10,7 @@ from closerthan.collect.store.answers import comparisons_of
 from closerthan.collect.store.csv_text import spreadsheet_safe
 from closerthan.collect.store.export import answer_lines
 from closerthan.collect.store.keyed_codes import withdrawal_code
-from closerthan.collect.store.participants import exclude, forget, include
+from closerthan.collect.store.participants import exclude, forget, include, n_recounts
 from closerthan.collect.store.progress import progress
 from closerthan.comparisons.screen import Screen
 from closerthan.files import read_answers
@@ -33,6 +33,7 @@ def test_excluded_answers_are_kept_but_do_not_count_until_they_are_included_agai
     assert progress(store).excluded == 1
     include(store, access, name)
     assert comparisons_of(store, Screen.of("closer")).n_answers == 3 * 18
+    assert n_recounts(store) == 2
     with pytest.raises(ValueError, match="already count"):
         include(store, access, name)
 
@@ -101,6 +102,7 @@ def test_an_anonymous_person_is_deleted_by_the_withdrawal_code(answered):
     _, store, access = answered
     code = withdrawal_code(access.key, 2)
     assert forget(store, access, code) == 22
+    assert n_recounts(store) == 1
     assert store.value("SELECT group_concat(number) FROM participants") == "1,3"
 
 

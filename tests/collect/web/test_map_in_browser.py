@@ -108,3 +108,14 @@ def test_ellipses_are_above_pictures_because_small_ones_would_be_hidden(browser,
         browser.wait_for("document.querySelectorAll('#map image').length === 8")
         tags = browser.ask("[...document.querySelector('#map svg').children].map((one) => one.tagName)")
         assert tags == [*["g"] * 8, *["ellipse"] * 8]
+
+
+def test_the_map_disappears_if_too_few_answers_are_left_for_one(browser, tmp_path):
+    with serving(mapped(tmp_path, (0.1, 0.05), n_objects=8)) as server:
+        browser.open(f"{server.address}researcher/#{Access(tmp_path).token}")
+        browser.wait_for("document.querySelectorAll('#map circle').length === 8")
+        with Store(tmp_path / FILE) as store:
+            store.insert("maps", version=2, made_at=1e9, answers=0, places="[]", judgement="{}")
+        browser.wait_for("!document.querySelector('#map svg')")
+        assert "There is no map" in browser.ask("document.getElementById('enough').textContent")
+        assert not browser.complaints()

@@ -5,6 +5,7 @@ import io
 import json
 import re
 import stat
+import threading
 import zipfile
 
 import pytest
@@ -15,6 +16,8 @@ from local_server import serving
 
 from closerthan.collect.choosing.refit_process import RefitProcess
 from closerthan.collect.store.access import Access
+from closerthan.collect.store.database import FILE, Store
+from closerthan.collect.store.participants import exclude
 from closerthan.collect.study.description import read_study
 from closerthan.collect.study.new import make_study
 from closerthan.collect.study.stimuli import Stimulus
@@ -113,6 +116,30 @@ def test_answers_are_accepted_and_the_researcher_is_told_if_refits_cannot_start(
         assert "cannot be started" in json.loads(reply.readline().removeprefix(b"data: "))["problem"]
         reply.close()
         connection.close()
+
+
+class Refits:
+    """A process that fits no map but notes that another one was requested."""
+
+    problem = ""
+
+    def __init__(self):
+        self.renewed = threading.Event()
+        self.answered = self.request = self.stop = lambda: None
+        self.renew = self.renewed.set
+
+
+def test_the_map_is_fitted_again_after_an_exclusion_by_command_and_after_a_withdrawal(tmp_path):
+    refits, access = Refits(), Access(tmp_path)
+    with serving(study_of(tmp_path), refits=refits) as client:
+        answer(client, join(client)["questions"][0]["id"])
+        assert not refits.renewed.is_set()
+        with Store(tmp_path / FILE) as store:
+            exclude(store, access, access.pseudonym(1, None), "fell asleep")
+        assert refits.renewed.wait(30)
+        refits.renewed.clear()
+        client.post("/withdraw", json={}, headers=ME)
+        assert refits.renewed.wait(30)
 
 
 def test_files_have_their_types_and_support_range_requests(tmp_path):

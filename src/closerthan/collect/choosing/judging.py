@@ -39,7 +39,7 @@ class Accuracy(NamedTuple):
     Attributes
     ----------
     at, answers
-        Time of the last answer in the window, and the number of all answers by then.
+        Time of the last answer in the window, and the number of answers by then to which a map is fitted now.
     accuracy, low, high
         Fraction of the answers that were predicted by the map in use at the time, and its 95 % interval.
     """
@@ -68,7 +68,7 @@ def accuracies(store: Store, screen: Screen, condition: str = "") -> list[Accura
         embedding, objects = maps[answer["map"]], objects_of(answer)
         if max(objects) < len(embedding):
             is_right[place] = _fraction_right(screen, objects, picks_of(answer), embedding)
-    times = np.array([row["at"] for row in store.stream("SELECT at FROM answers ORDER BY at")])
+    times = np.array([answer["at"] for answer in chosen_answers(store, condition=condition)])
     accuracies = []
     for end in ends:
         window = [is_right[place] for place in range(max(0, end - WINDOW), end) if place in is_right]

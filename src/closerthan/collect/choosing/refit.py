@@ -34,7 +34,7 @@ from closerthan.collect.choosing.quality import Assessment, passed_checks
 from closerthan.collect.choosing.refit_process import FAILED, answers_between_refits
 from closerthan.collect.store.answers import columns_of, comparisons_of, objects_of
 from closerthan.collect.store.database import FILE, Store
-from closerthan.collect.store.participants import COUNTED
+from closerthan.collect.store.participants import COUNTED, n_recounts
 from closerthan.collect.study.description import Study, read_study
 from closerthan.comparisons import Comparisons
 from closerthan.operating_system import lower_priority
@@ -77,6 +77,9 @@ def _refit(study: Study, store: Store, condition: str) -> int | None:
         before = store.latest_judgement(condition)
         seed = 1 + (store.value("SELECT max(version) FROM maps") or 0)
         n_objects = store.value("SELECT count(*) FROM objects")
+        recounts = n_recounts(store)
+    if before.get("recounts", 0) != recounts:
+        before.pop("assessed_at", None)  # other people count now, which affects the assessment of everybody
     available = {numbers[stimulus.name] for stimulus in study.objects if stimulus.name in numbers}
     # The map of a condition with few of the objects has no place for the others.
     part = np.arange(n_objects) if len(available) == len(numbers) else np.array(sorted(available))
@@ -99,7 +102,7 @@ def _refit(study: Study, store: Store, condition: str) -> int | None:
     if version is not None and answers is not None and best is not None and belief is not None:
         # The assessment comes last, because participants need the queue first.
         judgement = _judgement(study, store, answers, best, belief, before, condition)
-        judgement["objects"] = part.tolist()
+        judgement |= {"objects": part.tolist(), "recounts": recounts}
         with store.writing():
             store.change("UPDATE maps SET judgement = ? WHERE version = ?", json.dumps(judgement), version)
     return version
@@ -147,6 +150,8 @@ class Judgement(TypedDict, total=False):
         The number of answers that the advice and the assessment of the participants are based on.
     criterion
         How the next maps are fitted.
+    recounts
+        How often people had been excluded, included or deleted when the map was fitted.
     """
 
     objects: list[int]
@@ -156,6 +161,7 @@ class Judgement(TypedDict, total=False):
     enough: str
     assessed_at: int | None
     criterion: Criterion
+    recounts: int
 
 
 def _criterion_of(judgement: Judgement) -> Criterion:
@@ -173,12 +179,17 @@ def _write(
     """Write the map and the new queue in one transaction; return the version of the map."""
     with store.writing():
         version = None
-        if embedding is not None and answers is not None:
-            # The refit process of a killed server may have written another map in the meantime.
-            version = 1 + (store.value("SELECT max(version) FROM maps") or 0)
-            places = json.dumps(embedding.round(6).tolist())
-            store.insert("maps", version=version, made_at=time.time(), answers=answers.n_answers, places=places,
-                         condition=condition)  # fmt: skip
+        # The refit process of a killed server may have written another map in the meantime.
+        next_version = 1 + (store.value("SELECT max(version) FROM maps") or 0)
+        latest = "SELECT places FROM maps WHERE condition = ? ORDER BY version DESC LIMIT 1"
+        row = {"version": next_version, "made_at": time.time(), "condition": condition}
+        row["answers"] = 0 if answers is None else answers.n_answers
+        if embedding is not None:
+            version = next_version
+            store.insert("maps", **row, places=json.dumps(embedding.round(6).tolist()))
+        elif store.value(latest, condition) not in (None, "[]"):
+            # Too few answers are left after exclusions or withdrawals: an empty map replaces the latest one.
+            store.insert("maps", **row, places="[]", judgement="{}")
         # Questions of older maps stay in the queue until the new ones are there, so that it is never empty.
         newest = store.value("SELECT coalesce(max(number), 0) FROM queue")
     scores = [None] * len(chosen.rows) if version is None else chosen.scores.tolist()
@@ -210,7 +221,6 @@ def _judgement(
     axes = plane(embedding, before.get("drawn"))
     accuracy = accuracies(store, study.screen, condition)
     assessed_at, advice = before.get("assessed_at"), before.get("enough", "")
-    # There are fewer answers than before if somebody was excluded or forgotten.
     if not (assessed_at or 0) <= answers.n_answers < ASSESS_AGAIN * (assessed_at or 0):
         advice, assessed_at = enough(answers, result, TIME_LIMIT), answers.n_answers
         checks = {

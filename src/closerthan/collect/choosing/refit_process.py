@@ -53,7 +53,7 @@ class RefitProcess:
         self._new = every
         self._lock = threading.Lock()
         self._process: subprocess.Popen[str] | None = None
-        self._busy = self._stopped = False
+        self._busy = self._stopped = self._is_outdated = False
         self.problem = ""
 
     def answered(self) -> None:
@@ -63,17 +63,17 @@ class RefitProcess:
         self.request()
 
     def renew(self) -> None:
-        """Request a refit although there are few new answers, because other answers count now."""
+        """Request a refit because other answers count now; if one is running, another one follows it."""
         with self._lock:
-            self._new = self._due
+            self._is_outdated = True
         self.request()
 
     def request(self) -> None:
         """Start a refit if one is due and none is running. Failures are recorded in ``problem`` and never raised."""
         with self._lock:
-            if self._busy or self._stopped or self._new < self._due:
+            if self._busy or self._stopped or (self._new < self._due and not self._is_outdated):
                 return
-            self._new = 0
+            self._new, self._is_outdated = 0, False
             try:
                 if self._process is None or self._process.poll() is not None:
                     self._process = self._started()

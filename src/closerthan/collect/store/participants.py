@@ -6,7 +6,7 @@ from closerthan.collect.store.access import Access
 from closerthan.collect.store.database import Store
 from closerthan.collect.store.keyed_codes import withdrawal_code
 
-__all__ = ["COUNTED", "exclude", "forget", "include"]
+__all__ = ["COUNTED", "exclude", "forget", "include", "n_recounts"]
 
 COUNTED = """participant IN (
     SELECT number FROM participants WHERE NOT pilot AND number NOT IN (SELECT participant FROM exclusions)
@@ -48,6 +48,11 @@ def forget(store: Store, access: Access, person: str) -> int:
         store.change("DELETE FROM participants WHERE number = ?", number)
     store.tidy()
     return int(answers)
+
+
+def n_recounts(store: Store) -> int:
+    """Return how often people were excluded, included or deleted, by whatever process."""
+    return int(store.value("SELECT value FROM about WHERE name = 'recounts'") or 0)
 
 
 def _find(store: Store, access: Access, person: str) -> tuple[int, str]:

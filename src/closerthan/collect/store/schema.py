@@ -270,6 +270,22 @@ ALTER TABLE queue ADD COLUMN condition TEXT NOT NULL DEFAULT '';
 ALTER TABLE maps ADD COLUMN condition TEXT NOT NULL DEFAULT '';
 """
 
+_RECOUNTS = """
+-- How often people were excluded, included or deleted, which changes the answers that count. A running server then
+-- refits the map.
+CREATE TRIGGER exclude_participant AFTER INSERT ON exclusions BEGIN
+    INSERT INTO about VALUES ('recounts', 1) ON CONFLICT (name) DO UPDATE SET value = CAST(value AS INTEGER) + 1;
+END;
+CREATE TRIGGER include_participant AFTER DELETE ON exclusions BEGIN
+    INSERT INTO about VALUES ('recounts', 1) ON CONFLICT (name) DO UPDATE SET value = CAST(value AS INTEGER) + 1;
+END;
+CREATE TRIGGER delete_participant BEFORE DELETE ON participants
+WHEN NOT OLD.pilot AND EXISTS (SELECT 1 FROM questions JOIN answers ON question = id WHERE participant = OLD.number)
+BEGIN
+    INSERT INTO about VALUES ('recounts', 1) ON CONFLICT (name) DO UPDATE SET value = CAST(value AS INTEGER) + 1;
+END;
+"""
+
 MIGRATIONS = (
     _FIRST,
     _JUDGED_MAPS,
@@ -280,6 +296,7 @@ MIGRATIONS = (
     _TALLIES,
     _OWN_QUESTIONS,
     _CONDITIONS,
+    _RECOUNTS,
 )
 
 

@@ -48,8 +48,8 @@ class StudyApplication:
     ) -> None:
         self.study, self._refits, self._lost, self._is_lost = study, refits, lost, False
         access = Access(study.folder)
-        answered = refits.answered if refits else lambda: None
-        self._participants = Participants(study, access, answered, lost=self._lose, clock=clock)
+        answered, recounted = (refits.answered, refits.renew) if refits else (_nothing, _nothing)
+        self._participants = Participants(study, access, answered, recounted=recounted, lost=self._lose, clock=clock)
         self._researcher = Researcher(study, access, refits)
         routes = [*self._participants.routes(), *self._researcher.routes()]
         app = Starlette(routes=routes, lifespan=self.running)
@@ -90,3 +90,7 @@ class StudyApplication:
             self._refits.stop()
         self.hang_up()
         self._lost()
+
+
+def _nothing() -> None:
+    """Ignore what happened in a study whose map is not fitted."""

@@ -191,14 +191,14 @@ class Researcher:
     def _latest_map(self) -> dict[str, Any] | None:
         version = self._store.value("SELECT max(version) FROM maps WHERE judgement IS NOT NULL")
         if self._map is None or self._map["version"] != version:
-            row = self._store.row("SELECT * FROM maps WHERE version = ?", version)
-            if row is None:
-                return None
-            latest = self._store.rows("SELECT *, max(version) FROM maps WHERE judgement IS NOT NULL GROUP BY condition")
-            by_condition = {one["condition"]: self._map_of(one) for one in latest}
+            latest = self._store.rows(
+                """SELECT *, max(version) FROM maps WHERE judgement IS NOT NULL
+                GROUP BY condition ORDER BY version DESC"""
+            )
+            by_condition = {row["condition"]: self._map_of(row) for row in latest if row["places"] != "[]"}
             maps = [by_condition[name] for name in self._study.condition_names if name in by_condition]
-            first, *others = maps or [self._map_of(row)]
-            self._map = {**first, "version": row["version"], "others": others}
+            maps = maps or list(by_condition.values())[:1]
+            self._map = {**maps[0], "version": version, "others": maps[1:]} if maps else None
         return self._map
 
     def _map_of(self, row: Any) -> dict[str, Any]:
@@ -277,20 +277,18 @@ class Researcher:
 
     async def _admission(self, request: Request) -> Response:
         state = str((await body_of(request)).get("state", ""))
-        return await self._decide(lambda: set_state(self._store, state), refit=False)
+        return await self._decide(lambda: set_state(self._store, state))
 
     async def _pilot(self, _: Request) -> Response:
         """Return a new address, relative to that of this page, for taking part without being counted."""
         return JSONResponse({"address": f"../?pilot={pilot_ticket(self._access.key)}"})
 
-    async def _decide(self, decision: Callable[[], object], refit: bool = True) -> Response:
-        """Carry out a decision of the researcher, and refit the map if it changes which answers count."""
+    async def _decide(self, decision: Callable[[], object]) -> Response:
+        """Carry out a decision of the researcher."""
         try:
             await self._read(decision)
         except ValueError as error:
             raise Refused(422, str(error)) from None
         self._votes = None
         self._cache = None  # the version of the database does not change for the connection that wrote
-        if refit and self._refits:
-            self._refits.renew()
         return Response(status_code=204)

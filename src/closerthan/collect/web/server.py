@@ -1,8 +1,10 @@
 """The HTTP interface for participants: routes, size and rate limits, and security headers."""
 
 import asyncio
+import contextlib
 import json
 import re
+import sqlite3
 import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -18,6 +20,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from closerthan.collect.store.access import Access
 from closerthan.collect.store.database import FILE, Store
 from closerthan.collect.store.file_watch import FileWatch
+from closerthan.collect.store.participants import n_recounts
 from closerthan.collect.study.description import Study
 from closerthan.collect.web.interview import Interview, Refused, StateMessage
 from closerthan.collect.web.origins import allow_origins
@@ -88,10 +91,12 @@ class Participants:
         access: Access,
         answered: Callable[[], None] = lambda: None,
         *,
+        recounted: Callable[[], None] = lambda: None,
         lost: Callable[[], None] = lambda: None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._study, self._access, self._answered, self._lost = study, access, answered, lost
+        self._recounted, self._n_recounts = recounted, 0
         self._thread = ThreadPoolExecutor(1, "writer")
         # A person presses a key at most about five times a second, while a whole class may join at once.
         self._requests = RateLimiter(burst=40, rate=8.0, clock=clock)
@@ -112,11 +117,22 @@ class Participants:
     def _opened(self) -> tuple[Store, Interview]:
         store = Store(self._study.folder / FILE)
         with store.closed_on_error():
+            self._n_recounts = n_recounts(store)
             return store, Interview(self._study, store, self._access.key)
 
     async def watch(self) -> None:
-        """Stop the study if its database is removed or replaced, which is noticed within a second."""
+        """Look at the database every second, because other programs change it, too.
+
+        The study is stopped if the file was removed or replaced, and the map is fitted again if people were excluded,
+        included or deleted, also by a command or by themselves.
+        """
+        loop = asyncio.get_running_loop()
         while self._has_database():
+            with contextlib.suppress(sqlite3.Error):  # such as a locked file; the next look may succeed
+                number = await loop.run_in_executor(self._thread, n_recounts, self._store)
+                if number != self._n_recounts:
+                    self._n_recounts = number
+                    self._recounted()
             await asyncio.sleep(1.0)
 
     def _has_database(self) -> bool:

@@ -285,7 +285,7 @@ function advise() {
   const condition = latest?.condition ? `${latest.condition}: ` : "";
   at("enough").textContent = latest
     ? condition + latest.enough
-    : "There is no map yet: the first one is fitted once there are about as many answers as objects.";
+    : "There is no map: the first one is fitted once there are about as many answers as objects.";
 }
 
 /** @param {string} problem */
@@ -476,6 +476,7 @@ function openExclusion(name) {
 
 function drawMap() {
   if (!latest) {
+    at("map").replaceChildren();
     at("map-note").textContent = "The map will appear here.";
     return;
   }
@@ -574,6 +575,7 @@ function write(svg, x, y, text, anchor = "start") {
 function drawAccuracy() {
   const points = latest?.accuracy ?? [];
   if (points.length < 2) {
+    at("accuracy").replaceChildren();
     at("accuracy-note").textContent =
       "Accuracy is measured on random questions that are answered after the first map was fitted.";
     return;
