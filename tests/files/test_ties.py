@@ -1,9 +1,13 @@
 """Ties that are kept apart from the other answers."""
 
+import itertools
+
 import numpy as np
 import pytest
 from studies import answer_all, interview_of, joined
 
+from closerthan.collect.store.access import Access
+from closerthan.collect.store.export import answer_lines
 from closerthan.files import read_answers
 
 WINNERS = "anchor,left,right,winner,worker\na,b,c,b,w1\na,b,c,tie,w2\nb,a,c,c,w2\nb,c,a,equal,w1\nc,a,b,a,w1\n"
@@ -64,14 +68,19 @@ def test_objects_in_the_order_of_their_numbers_have_no_positions(written):
     assert any("in the order of their numbers" in note for note in answers.summary.notes)
 
 
-def test_ties_of_a_collected_study_are_read_and_do_not_disturb_a_fit(tmp_path):
+def test_ties_of_a_collected_study_are_kept_apart_in_its_folder_and_in_its_export(tmp_path):
     interview, store = interview_of(tmp_path, tie=True)
     joined(interview)
-    answer_all(interview, choose=lambda question: "tie" if len(question["options"][0]["text"]) % 2 else 0)
+    turns = itertools.count()
+    answer_all(interview, choose=lambda _: "tie" if next(turns) % 3 == 0 else 0)
     n_ties = store.value("SELECT count(*) FROM answers JOIN questions ON question = id "
                          "WHERE said = 'tie' AND kind NOT IN ('practice', 'check')")  # fmt: skip
+    lines = list(answer_lines(store, interview.study, Access(tmp_path)))
+    (tmp_path / "answers.csv").write_text("".join(lines))
     store.close()
-    plain, kept = read_answers(tmp_path), read_answers(tmp_path, ties="keep")
-    assert plain.ties is None
-    assert np.array_equal(plain.comparisons.rows, kept.comparisons.rows)
-    assert (0 if kept.ties is None else len(kept.ties)) == n_ties
+    assert n_ties > 0
+    for path in (tmp_path, tmp_path / "answers.csv"):
+        kept, dropped = read_answers(path), read_answers(path, ties="drop")
+        assert (len(kept.ties), dropped.ties, dropped.summary.dropped["ties"]) == (n_ties, None, n_ties)
+        assert np.array_equal(kept.comparisons.rows, dropped.comparisons.rows)
+        assert len(kept.comparisons) + n_ties < len(lines)

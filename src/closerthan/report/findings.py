@@ -86,6 +86,8 @@ class FindingsRequest:
         As in :func:`closerthan.assess_people`.
     assessment
         An existing assessment of the people, which is used instead of a new one.
+    ties
+        As in :func:`closerthan.answer_effects`.
     most_seconds
         Analyses of people, of groups and of the learning curve that would take longer are left out. Their time is
         estimated from the duration of the fit.
@@ -96,6 +98,7 @@ class FindingsRequest:
     enough: bool = True
     checks: Mapping[str, tuple[int, int]] | None = None
     assessment: PeopleAssessment | None = None
+    ties: Comparisons | None = None
     most_seconds: float = 60.0
 
 
@@ -206,8 +209,8 @@ class Findings:
             if parts["people"] is not None:
                 analyse("groups", "Maps needed", group_people, settings=base)
                 own = base.replace(by=AUTO) if base.by in ("people", "comparisons") else base
-                if result.loss.is_choice_rule and answers.positions is not None:
-                    analyse("effects", "Effects besides the map", answer_effects, settings=own)
+                if result.loss.is_choice_rule and (answers.positions is not None or request.ties is not None):
+                    analyse("effects", "Effects besides the map", answer_effects, ties=request.ties, settings=own)
                 if result.loss.is_choice_rule and result.embedding.shape[1] > 1:
                     analyse("individuals", "Weights of people", embed_people, settings=own)
         if request.enough:

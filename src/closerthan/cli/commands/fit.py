@@ -125,7 +125,7 @@ def fit(
             assessment = _assessed(answers, fitting, budget.part(PEOPLE_PART), progress)
         # Without replicates, nothing is analysed beyond the weights of people.
         people, enough = n_replicates > 0 and judging.people != "skip", n_replicates > 0 and judging.enough
-        request = FindingsRequest(n_replicates, people, enough, answers.checks, assessment)
+        request = FindingsRequest(n_replicates, people, enough, answers.checks, assessment, answers.ties)
     n_dims = fitting.settings.n_dims
     title = writing.title or f"{readable(file.name)} in {n_dims} dimension{'s' * (n_dims != 1)}"
     job = FitJob(

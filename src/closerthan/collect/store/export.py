@@ -12,7 +12,7 @@ from closerthan.collect.store.access import Access
 from closerthan.collect.store.csv_text import csv_line, spreadsheet_safe
 from closerthan.collect.store.database import FILE, Store
 from closerthan.collect.study.description import Study
-from closerthan.files.formats.study import answer_header, answer_rows
+from closerthan.files.formats.study import answer_header, answer_rows, has_ties
 
 __all__ = ["TABLES", "answer_lines", "map_lines", "map_tables", "table_lines", "write_study"]
 
@@ -28,8 +28,9 @@ def answer_lines(
     Parameters
     ----------
     everything
-        Whether to include practice questions, skipped questions and ties, which ``closerthan fit`` does not use. Checks
-        are always included; ``closerthan fit`` ignores them because of their kind.
+        Whether to include practice questions, skipped questions and all ties. Without them, checks are included,
+        which ``closerthan fit`` ignores because of their kind, and ties between two objects, with the label 0, which it
+        keeps apart from the other answers.
     identities
         Whether to write the recruiter's ids instead of their keyed hashes.
 
@@ -39,8 +40,9 @@ def answer_lines(
     def name_of(participant: int, person: str | None) -> str:
         return spreadsheet_safe(person) if identities and person else access.pseudonym(participant, person)
 
-    yield csv_line(answer_header(study.screen, everything=everything))
-    yield from map(csv_line, answer_rows(store.stream, study.screen, name_of, everything=everything))
+    options = {"everything": everything, "ties": not everything and has_ties(store.stream, study.screen)}
+    yield csv_line(answer_header(study.screen, **options))
+    yield from map(csv_line, answer_rows(store.stream, study.screen, name_of, **options))
 
 
 def map_lines(store: Store, condition: str = "") -> Iterator[str]:

@@ -26,6 +26,7 @@ _DESCRIPTIONS = {
     "anchor": "Name of the object with which the others were compared",
     "near": "Name of the object that the participant chose as closer to the anchor",
     "far": "Name of the object that the participant did not choose",
+    "label": "0 if the participant called both objects equally close to the anchor, otherwise 1",
     "near_side": "Side on which the chosen object was shown: left or right",
     "odd": "Name of the object that the participant chose as the odd one out",
     "left": "Name of the object that was shown on the left",
@@ -176,5 +177,5 @@ Participants have pseudonyms: keyed hashes that only the researchers could match
 open questions of a questionnaire are included as they were written; check that they identify nobody.
 
 The map of the objects can be fitted again with `closerthan fit`, which reads the table called "answers". "allAnswers"
-adds practice questions, skipped questions and ties.
+adds practice questions and skipped questions.
 """

@@ -34,8 +34,6 @@ class FileOptions(NamedTuple):
         The array to read from a .npz or .mat file, or the table to read from a .zip archive.
     arrow_from
         Size in bytes from which a text file is read by pyarrow.
-    ties
-        Whether to read the ties of a study that closerthan collected.
     """
 
     header: bool | None = None
@@ -43,7 +41,6 @@ class FileOptions(NamedTuple):
     encoding: str | None = None
     variable: str | None = None
     arrow_from: int = ARROW_FROM
-    ties: bool = False
 
 
 def suffix_of(path: Path) -> str:
@@ -84,7 +81,7 @@ def open_table(path: Path, is_column: Callable[[str], bool], options: FileOption
     if suffix in (".parquet", ".pq"):
         return ParquetTable(path)
     if suffix == ".sqlite":
-        return StudyTable(path, options.ties)
+        return StudyTable(path)
     check_decompressed_size(path)
     if suffix in (".jsonl", ".ndjson", ".json") or (suffix == ".txt" and is_json_text(path)):
         return JsonArrayTable(path) if is_array(path) else JsonLinesTable(path)

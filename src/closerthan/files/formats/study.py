@@ -6,7 +6,7 @@ The export of a study and ``closerthan fit STUDY`` read the same rows, so both g
 import contextlib
 import hmac
 import sqlite3
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -23,7 +23,9 @@ __all__ = [
     "StudyTable",
     "answer_header",
     "answer_rows",
+    "has_ties",
     "is_study",
+    "marks_ties",
     "numbers_in",
     "objects_of",
     "picks_of",
@@ -87,6 +89,29 @@ def numbers_in(text: str) -> tuple[int, ...]:
     ((2, 5), ())
     """
     return tuple(map(int, text.split(":"))) if text else ()
+
+
+def has_ties(query: Query, screen: Screen) -> bool:
+    """Return whether participants called two objects equally close, other than in practice and checks."""
+    if screen.kind != "closer":
+        return False
+    rows = query(
+        "SELECT 1 FROM answers JOIN questions ON question = id "
+        "WHERE said = 'tie' AND kind NOT IN ('practice', 'check') LIMIT 1"
+    )
+    return next(iter(rows), None) is not None
+
+
+def marks_ties(names: Collection[str | None]) -> bool:
+    """Return whether a table with these columns holds the answers of a study, with ties labelled 0.
+
+    Examples
+    --------
+    >>> header = answer_header(Screen.of("closer"), ties=True)
+    >>> marks_ties(header), marks_ties(["anchor", "near", "far", "label"])
+    (True, False)
+    """
+    return {"near_side", "label", "kind", "excluded"} <= {*names}
 
 
 def answer_header(screen: Screen, *, everything: bool = False, ties: bool = False) -> list[str]:
@@ -175,7 +200,7 @@ def _answer_cells(screen: Screen, objects: Sequence[str], picks: Sequence[int]) 
 class StudyTable(LoadedTable):
     """The answers of a study, read from its database, which may be in use and is never changed."""
 
-    def __init__(self, path: Path, ties: bool = False) -> None:
+    def __init__(self, path: Path) -> None:
         key = path.with_name(KEY)
         secret = key.read_bytes().strip() if key.is_file() else b""
 
@@ -187,6 +212,7 @@ class StudyTable(LoadedTable):
             _check(connection, path)
             about = connection.execute("SELECT value FROM about WHERE name = 'kind'").fetchone()
             screen = Screen.named("closer" if about is None else about[0])
+            ties = has_ties(connection.execute, screen)
             rows = list(answer_rows(connection.execute, screen, name_of, ties=ties))
         if not rows:
             raise NoAnswerError(f"{path} holds no answers that can be fitted yet")

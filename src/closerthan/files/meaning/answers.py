@@ -18,6 +18,7 @@ from closerthan.files.formats.frames import FrameTable, is_frame
 from closerthan.files.formats.lists import expand_lists
 from closerthan.files.formats.opening import name_file_in_errors
 from closerthan.files.formats.readers import FileOptions, open_table
+from closerthan.files.formats.study import marks_ties
 from closerthan.files.formats.tables import MISSING, Column, Table
 from closerthan.files.formats.text import ARROW_FROM
 from closerthan.files.maps import is_map
@@ -68,8 +69,8 @@ class Answers:
     checks
         Numbers of catch trials that each person saw and passed, if the file has catch trials with a known answer.
     ties
-        With ``ties="keep"``: the questions in which two pairs were called equal, as comparisons in either direction,
-        about the same objects; None if there are none.
+        The questions in which two pairs were called equal, as comparisons in either direction, about the same
+        objects, if ``ties="keep"`` or if closerthan collected the answers; None if there are none.
     """
 
     comparisons: Comparisons
@@ -112,7 +113,8 @@ def read_answers(path: str | os.PathLike[str] | Any, **options: Unpack[ReadingOp
     ties, self_pairs, missing
         What to do with ties, with answers that compare an object with itself, and with answers that have an empty
         cell: raise an "error" or "drop" them. With ``ties="keep"``, ties between two options are read as well, apart
-        from the other answers (:attr:`Answers.ties`); other ties are dropped.
+        from the other answers (:attr:`Answers.ties`); other ties are dropped. The ties of a study that closerthan
+        collected are always kept, unless they are dropped.
     where
         Read only rows that have a certain value (or one of a list) in a column, ``{"block": [1, 2]}``, or that satisfy
         conditions, which begin with !=, <, <=, > or >=: ``{"worker": "!=w7", "rt": [">=300", "<5000"]}``.
@@ -496,7 +498,9 @@ def _usable_rows(
     if not problems:
         return None, None, {}
     policy = {"ties": reading.ties, "self_pairs": reading.self_pairs, "missing": reading.missing}
-    if reading.ties == "keep" and interpretation.kind not in ("triplet", "quadruplet"):
+    if reading.ties == "error" and marks_ties(table.names):
+        policy["ties"] = "keep"
+    if policy["ties"] == "keep" and interpretation.kind not in ("triplet", "quadruplet"):
         policy["ties"] = "drop"
     keep = np.ones(table.n_rows, dtype=bool)
     is_tie = np.zeros(table.n_rows, dtype=bool)

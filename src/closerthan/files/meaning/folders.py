@@ -71,7 +71,7 @@ def open_folder(folder: Path, is_column: Callable[[str], bool], options: FileOpt
     The folder of a study that ``closerthan collect`` serves holds one database.
     """
     if is_study(folder):
-        return StudyTable(folder / DATABASE, options.ties)
+        return StudyTable(folder / DATABASE)
     files = files_in(folder)
     empty: list[str] = []
     tables: dict[str, Table] = {}

@@ -115,7 +115,7 @@ class Reading:
     @property
     def file(self) -> FileOptions:
         """Options about the format of the file."""
-        return FileOptions(self.header, self.delimiter, self.encoding, self.variable, ties=self.ties == "keep")
+        return FileOptions(self.header, self.delimiter, self.encoding, self.variable)
 
 
 _CHECKED_INIT = checked(Reading.__init__)
