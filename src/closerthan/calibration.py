@@ -16,6 +16,7 @@ from closerthan.arrays import Array, one_blas_thread
 from closerthan.comparisons import Choices
 from closerthan.comparisons.questions import consecutive_numbers
 from closerthan.metrics import clustered_number, error_interval
+from closerthan.signatures import readable
 from closerthan.wording import percent
 
 __all__ = ["Calibration", "ChoiceCalibration", "Tenth", "reliability", "tenths", "unreliable"]
@@ -65,6 +66,7 @@ class Tenth(NamedTuple):
         return float(self.number) if math.isnan(self.independent) else self.independent
 
 
+@readable
 @dataclasses.dataclass(frozen=True)
 class Calibration:
     """The probability of an answer as a function of a score, with a lapse rate that keeps it away from 0 and 1.

@@ -15,12 +15,14 @@ from numbers import Integral, Number, Real
 from typing import Any, Literal, NamedTuple, TypeVar
 
 from closerthan.messages import Notation, Suggested, as_argument, filled_in
+from closerthan.signatures import make_readable, readable
 
 __all__ = ["ParameterError", "check_keywords", "checked", "distinct", "number", "positive", "whole"]
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 
+@readable
 class ParameterError(ValueError):
     """An error about the value of a parameter, which can be reported under the name that the user knows.
 
@@ -193,7 +195,7 @@ def checked(function: Function) -> Function:
     type checker imports accept everything.
 
     Keyword arguments that are annotated as ``Unpack`` of a TypedDict are checked in the same way: an unknown one is a
-    TypeError that names those that exist, and ``help()`` lists each of them.
+    TypeError that names those that exist.
 
     Examples
     --------
@@ -216,33 +218,8 @@ def checked(function: Function) -> Function:
     # The wrapper gets the globals of the function's own module, since doctest skips functions from other modules.
     same_module = types.FunctionType(call.__code__, inspect.unwrap(function).__globals__, None, None, call.__closure__)
     wrapped = functools.wraps(function)(same_module)
-    options = _unpacked_options(function)
-    if options is not None:
-        wrapped.__signature__ = signature_with_options(function, options)  # type: ignore[attr-defined]
+    make_readable(wrapped)
     return wrapped  # type: ignore[return-value]
-
-
-def signature_with_options(
-    function: Callable[..., Any], options: type, default: Callable[[str], Any] = lambda _: ...
-) -> inspect.Signature:
-    """Return a signature that lists each option of a TypedDict that a function unpacks, for ``help()`` and editors.
-
-    Parameters
-    ----------
-    function
-        A function with keyword arguments ``**options: Unpack[TypedDict]``.
-    options
-        The TypedDict.
-    default
-        Returns the default of an option.
-    """
-    signature = inspect.signature(function)
-    own = [one for one in signature.parameters.values() if one.kind is not one.VAR_KEYWORD]
-    unpacked = [
-        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default(name), annotation=hint)
-        for name, hint in options.__annotations__.items()
-    ]
-    return signature.replace(parameters=[*own, *unpacked])
 
 
 def _unpacked_options(function: Callable[..., Any]) -> Any:

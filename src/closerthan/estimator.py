@@ -28,6 +28,7 @@ from closerthan.objective.protocol import Device
 from closerthan.registry import UserDefined
 from closerthan.result import Result
 from closerthan.settings import Settings
+from closerthan.signatures import readable
 from closerthan.solvers import Solver
 
 __all__ = ["OrdinalEmbedding"]
@@ -40,6 +41,7 @@ def _has_probabilities(model: "OrdinalEmbedding") -> bool:
     return model.result_.calibration is not None or model.result_.loss.is_likelihood
 
 
+@readable
 class OrdinalEmbedding(BaseEstimator):  # type: ignore[misc]
     """A map from comparisons, as a scikit-learn estimator.
 

@@ -12,7 +12,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self, TypedDict, TypeVar, get_args
 
-from closerthan.checks import ParameterError, check_keywords, number, signature_with_options, whole
+from closerthan.checks import ParameterError, check_keywords, number, whole
 from closerthan.losses import LOSSES, Loss, loss_named, name_with_parameter
 from closerthan.registry import UserDefined, as_data, from_data, name_of, parameters
 
@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from closerthan.history import Record
     from closerthan.objective.protocol import Device
     from closerthan.solvers import Solver
+
+from closerthan.signatures import lists_keywords
 
 __all__ = [
     "ENDED",
@@ -491,28 +493,20 @@ class Settings:
         return {field.name: field.metadata["sklearn_name"] or field.name for field in dataclasses.fields(cls)}
 
 
-def lists_options(options: type) -> Callable[[Function], Function]:
+def lists_options(options: type, **defaults: object) -> Callable[[Function], Function]:
     """Return a decorator that makes ``help()`` and editors list the options of a fit, with their defaults.
 
     Examples
     --------
-    >>> @lists_options(FitOptions)
+    >>> @lists_options(FitOptions, loss="ste")
     ... def refit(**options): ...
     >>> import inspect
-    >>> inspect.signature(refit).parameters["epochs"].default
-    100
+    >>> parameters = inspect.signature(refit).parameters
+    >>> parameters["epochs"].default, parameters["loss"].default
+    (100, 'ste')
     """
-
-    def decorated(function: Function) -> Function:
-        function.__signature__ = signature_with_options(function, options, _default)  # type: ignore[attr-defined]
-        return function
-
-    return decorated
-
-
-def _default(option: str) -> Any:
-    field = Settings.__dataclass_fields__.get(option)
-    return {"progress": False, "resume": False}.get(option) if field is None else field.default
+    of_settings = {field.name: field.default for field in dataclasses.fields(Settings)}
+    return lists_keywords(options, {**of_settings, "progress": False, "resume": False, **defaults})
 
 
 class TimeOverError(ValueError):

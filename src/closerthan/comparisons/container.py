@@ -22,6 +22,7 @@ from closerthan.comparisons.grouping import AUTO, check_by, draw_groups, groups,
 from closerthan.comparisons.on_disk import array_bytes, count_numbers, survey_rows, weight_summary
 from closerthan.comparisons.parsing import (
     CHUNK,
+    COMPARISON_DEFAULTS,
     MEANING,
     ComparisonOptions,
     checked_weights,
@@ -32,6 +33,7 @@ from closerthan.comparisons.parsing import (
     whole_numbers,
 )
 from closerthan.comparisons.trials import Trials
+from closerthan.signatures import lists_keywords, readable
 from closerthan.wording import counted, html_table
 
 __all__ = ["COLUMNS", "NO_WEIGHT", "Comparisons"]
@@ -42,6 +44,7 @@ COLUMNS = ("rows", "weights", "answers", "people", "blocks")
 NO_WEIGHT = "all comparisons in this part have weight zero; leave them out, or take another part"
 
 
+@readable
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
 class Comparisons:
     """Answers of the form "this pair is closer than that pair", checked and ready for the kernels.
@@ -96,6 +99,7 @@ class Comparisons:
     _questions: ClassVar[NDArray[Any] | None] = None  # cache of groups("answers") of an instance
 
     @classmethod
+    @lists_keywords(ComparisonOptions, COMPARISON_DEFAULTS)
     @checked
     def from_triplets(
         cls, triplets: ArrayLike, y: ArrayLike | None = None, **options: Unpack[ComparisonOptions]
@@ -146,6 +150,7 @@ class Comparisons:
         return cls._parse(triplets, 3, y, options)
 
     @classmethod
+    @lists_keywords(ComparisonOptions, COMPARISON_DEFAULTS)
     @checked
     def from_quadruplets(
         cls, quadruplets: ArrayLike, y: ArrayLike | None = None, **options: Unpack[ComparisonOptions]
@@ -162,6 +167,7 @@ class Comparisons:
         return cls._parse(quadruplets, 4, y, options)
 
     @classmethod
+    @lists_keywords(ComparisonOptions, COMPARISON_DEFAULTS)
     @checked
     def of(cls, data: Any, y: ArrayLike | None = None, **options: Unpack[ComparisonOptions]) -> "Comparisons":
         """Create comparisons from triplets or quadruplets, according to the number of columns.

@@ -42,6 +42,10 @@ class ComparisonOptions(TypedDict, total=False):
     unmentioned: Literal["warn", "ignore"]
 
 
+# Defaults of :class:`ComparisonOptions`; the others are None.
+COMPARISON_DEFAULTS = {"ties": "error", "self_pairs": "error", "unmentioned": "warn"}
+
+
 def parse(data: Any, n_columns: int, y: ArrayLike | None, options: ComparisonOptions) -> dict[str, Any]:
     """Check the rows and the values that belong to them, and return the attributes of :class:`Comparisons`."""
     table = table_of(data)

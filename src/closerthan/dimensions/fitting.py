@@ -33,7 +33,7 @@ from closerthan.checks import ParameterError, checked
 from closerthan.comparisons import Choices, Comparisons
 from closerthan.comparisons.questions import consecutive_numbers
 from closerthan.dimensions.matching import correlations_with_matches
-from closerthan.dimensions.options import SparseOptions, SparseSettings
+from closerthan.dimensions.options import SPARSE_DEFAULTS, SparseOptions, SparseSettings
 from closerthan.dimensions.penalty import PenaltyTried, first_penalty, search_penalty, sparsest
 from closerthan.dimensions.projected_lbfgs import minimise
 from closerthan.dimensions.result import SparseDimensions
@@ -46,6 +46,7 @@ from closerthan.messages import value_error
 from closerthan.objective.devices import dot_products_on
 from closerthan.objective.dot_products import PairLikelihood, ShownPairs
 from closerthan.settings import Budget
+from closerthan.signatures import lists_keywords
 from closerthan.wording import counted
 
 __all__ = ["sparse_dimensions"]
@@ -57,6 +58,7 @@ REFIT_TOLERANCE = 3.0  # multiple of the tolerance that refits have
 CLEARLY = 2.0  # standard errors by which dimensions must predict better than guessing
 
 
+@lists_keywords(SparseOptions, SPARSE_DEFAULTS)
 @checked
 def sparse_dimensions(
     answers: Comparisons | ArrayLike, n_dims: int | None = None, **options: Unpack[SparseOptions]

@@ -7,7 +7,7 @@ from typing import Any, Self, TypedDict
 
 from closerthan.checks import ParameterError, check_keywords, number, whole
 
-__all__ = ["SparseOptions", "SparseSettings"]
+__all__ = ["SPARSE_DEFAULTS", "SparseOptions", "SparseSettings"]
 
 
 class SparseOptions(TypedDict, total=False):
@@ -86,3 +86,11 @@ class SparseSettings:
     def to_data(self) -> dict[str, Any]:
         """Return the settings as plain data."""
         return dataclasses.asdict(self)
+
+
+SPARSE_DEFAULTS = {
+    **{field.name: field.default for field in dataclasses.fields(SparseSettings)},
+    "device": "cpu",
+    "progress": False,
+}
+"""Defaults of :class:`SparseOptions`."""

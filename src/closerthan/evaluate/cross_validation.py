@@ -343,7 +343,7 @@ def held_out_fits(answers: Comparisons, plan: FitPlan, scheme: Folds) -> Iterato
             yield held_out, result
 
 
-def scores_of(answers: Comparisons, plan: FitPlan, scheme: Folds, on_fit: Callable[[], None] = lambda: None) -> Scores:
+def scores_of(answers: Comparisons, plan: FitPlan, scheme: Folds, on_fit: Callable[[], None] | None = None) -> Scores:
     """Cross-validate the fits of a plan; ``on_fit`` is called after each fit."""
     group = answers.groups(scheme.by)
     weight = np.ones(len(answers)) if answers.weights is None else answers.weights
@@ -362,7 +362,8 @@ def scores_of(answers: Comparisons, plan: FitPlan, scheme: Folds, on_fit: Callab
         seconds += float(result.history[-1].seconds)
         if whole is not None:
             whole.predict(result, is_held_out, 1 / scheme.n_repeats)
-        on_fit()
+        if on_fit is not None:
+            on_fit()
     units = np.bincount(group, is_scored) > 0
     return Scores(
         np.array(held_out_errors),
@@ -383,7 +384,7 @@ def cross_validate(
     *,
     n_folds: int = FOLDS,
     n_repeats: int = 1,
-    on_fit: Callable[[], None] = lambda: None,
+    on_fit: Callable[[], None] | None = None,
     settings: Settings | None = None,
     **options: Unpack[FitOptions],
 ) -> Scores:

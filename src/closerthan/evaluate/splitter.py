@@ -13,10 +13,12 @@ from closerthan.comparisons.grouping import AUTO, check_by, split_unit
 from closerthan.comparisons.grouping import groups as groups_of
 from closerthan.comparisons.questions import consecutive_numbers
 from closerthan.evaluate.cross_validation import fold_of
+from closerthan.signatures import readable
 
 __all__ = ["AnswerKFold"]
 
 
+@readable
 class AnswerKFold(BaseCrossValidator):  # type: ignore[misc]
     """Folds for ``GridSearchCV`` and the like that keep answers whole, like those of :func:`closerthan.cross_validate`.
 

@@ -12,10 +12,12 @@ from closerthan.comparisons import Comparisons
 from closerthan.evaluate.answer_accuracy import answer_accuracy
 from closerthan.losses import Loss
 from closerthan.models.alignment import Alignment, align
+from closerthan.signatures import readable
 
 __all__ = ["FeatureAligner"]
 
 
+@readable
 class FeatureAligner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """A linear map of features that predicts people's answers, as a scikit-learn transformer.
 

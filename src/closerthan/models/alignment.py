@@ -30,6 +30,7 @@ from closerthan.models.linear_map import FittedMap, MapSettings, about_any, fitt
 from closerthan.models.tables import feature_table, names_of_rows
 from closerthan.operating_system import n_cores
 from closerthan.result import FittedPositions
+from closerthan.signatures import readable
 from closerthan.wording import counted, html_table, percent, percent_interval
 
 __all__ = ["Alignment", "HeldOutGain", "align"]
@@ -83,6 +84,7 @@ class HeldOutGain(NamedTuple):
         return f"{aligned} of {counted(self.aligned.n_answers, self.aligned.noun)}; {self.verdict}"
 
 
+@readable
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
 class Alignment(FittedPositions):
     """Result of :func:`align`: a linear map of features that predicts people's answers.

@@ -14,6 +14,7 @@ from closerthan.checks import checked, whole
 from closerthan.comparisons import Comparisons
 from closerthan.metrics import kish_number, proportion_standard_error
 from closerthan.objects.triplet_kernels import triplet_kernel
+from closerthan.signatures import readable
 from closerthan.wording import percent
 
 __all__ = ["ComparisonClassifier", "LabelScores", "label_scores"]
@@ -113,6 +114,7 @@ def label_scores(
     )
 
 
+@readable
 class ComparisonClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """Classifier for objects, trained on the labels of other objects and answers about all of them.
 

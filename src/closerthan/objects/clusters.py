@@ -199,7 +199,7 @@ class ClusterOptions(FitOptions, total=False):
 
 
 @checked
-@lists_options(ClusterOptions)
+@lists_options(ClusterOptions, loss=LOSS, most=MOST)
 def cluster(
     answers: Comparisons | Result | ArrayLike,
     n_clusters: int | None = None,

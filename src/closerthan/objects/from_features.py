@@ -12,10 +12,12 @@ from numpy.typing import ArrayLike
 from closerthan.arrays import Array
 from closerthan.checks import checked, positive
 from closerthan.geometry import matrix_of
+from closerthan.signatures import readable
 
 __all__ = ["FeatureRegression"]
 
 
+@readable
 @dataclass(frozen=True)
 class FeatureRegression:
     """Kernel ridge regression from features to positions, by scikit-learn.

@@ -257,7 +257,7 @@ class AssessmentOptions(FitOptions, total=False):
 
 
 @checked
-@lists_options(AssessmentOptions)
+@lists_options(AssessmentOptions, n_folds=FOLDS, rounds=ROUNDS)
 def assess_people(
     answers: Comparisons,
     n_dims: int | None = None,

@@ -23,6 +23,7 @@ from closerthan.report.methods import methods_paragraph
 from closerthan.report.parts import ReportOptions, ReportParts
 from closerthan.result import Result
 from closerthan.saving import whole_file
+from closerthan.signatures import lists_keywords
 
 __all__ = ["page_file", "write_report"]
 
@@ -35,6 +36,7 @@ SCRIPTS = (
 _COMMENT = re.compile(r"^[ \t]*(?://[^\n]*|/\*\*(?:(?!\*/).)*\*/)\n", re.MULTILINE | re.DOTALL)
 
 
+@lists_keywords(ReportOptions, ReportParts)
 @checked
 def write_report(
     answers: Comparisons | ArrayLike, result: Result, path: str | Path, **options: Unpack[ReportOptions]

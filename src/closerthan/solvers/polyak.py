@@ -56,6 +56,7 @@ from closerthan.arrays import Array
 from closerthan.checks import positive, whole
 from closerthan.objective.protocol import Capability, M, PolyakWalk, StepSchedule, WithPolyakWalk
 from closerthan.objective.visits import MOST_RUNS
+from closerthan.signatures import readable
 from closerthan.solvers import extra_dimensions
 from closerthan.solvers.base import Monitor, Solver, State, StateKind
 from closerthan.solvers.finishing import finish
@@ -68,6 +69,7 @@ MOST_FINISHED = 2**16  # comparisons; with more, gradients take long and Polyak 
 SMALLER = SCALES[SCALES <= 1.0] ** 4  # factors tried after the extra dimensions have been dropped
 
 
+@readable
 @dataclass(frozen=True)
 class Polyak(Solver):
     """Stochastic gradient descent whose step sizes need no tuning.

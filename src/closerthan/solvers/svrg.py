@@ -51,6 +51,7 @@ import numpy as np
 from closerthan.arrays import Array
 from closerthan.checks import whole
 from closerthan.objective.protocol import Capability, WithWalk
+from closerthan.signatures import readable
 from closerthan.solvers.base import Monitor, Solver, State, StateKind, step_rule
 from closerthan.solvers.steps import StabilizedBB, StepRule
 from closerthan.solvers.visiting_order import SAMPLINGS, visits
@@ -60,6 +61,7 @@ __all__ = ["SVRG"]
 LEAST_SHARED_BATCH = 2**15  # number of comparisons above which several threads speed up a batch
 
 
+@readable
 @dataclass(frozen=True)
 class SVRG(Solver):
     """Stochastic variance-reduced gradient descent.

@@ -30,6 +30,7 @@ from closerthan.comparisons.questions import splitmix64
 from closerthan.comparisons.screen import KINDS, Screen
 from closerthan.losses import Loss, loss_named
 from closerthan.messages import value_error
+from closerthan.signatures import lists_keywords
 
 __all__ = ["Chosen", "Questions", "choose", "choose_questions"]
 
@@ -40,6 +41,15 @@ PAIRS = 60
 # nothing. 30 candidates take twice as long.
 EXCHANGES = 10
 RANDOM_FRACTION = 0.15
+N_OPTIONS, N_PICKS = 8, 2
+# Defaults of :class:`QuestionOptions`.
+DEFAULTS = {
+    "kind": "closer",
+    "n_options": N_OPTIONS,
+    "n_picks": N_PICKS,
+    "exclude": (),
+    "random_fraction": RANDOM_FRACTION,
+}
 _MORE_SETS = 50  # factor by which the number of candidates grows if no question is left among them
 _IN_MEMORY = 200_000  # number of candidates that are scored at a time
 
@@ -56,6 +66,7 @@ class QuestionOptions(TypedDict, total=False):
     random_fraction: float
 
 
+@lists_keywords(QuestionOptions, DEFAULTS)
 @checked
 def choose_questions(
     answers: Comparisons | ArrayLike | None,
@@ -176,8 +187,8 @@ class Questions:
     kind: str
     n_objects: int
     anchors: tuple[int, ...] | None = None  # for kind "odd", at least one of the three objects is among these
-    n_options: int = 8
-    n_picks: int = 2
+    n_options: int = N_OPTIONS
+    n_picks: int = N_PICKS
 
     def __post_init__(self) -> None:
         if self.kind not in KINDS:

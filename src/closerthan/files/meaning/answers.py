@@ -46,6 +46,7 @@ from closerthan.files.meaning.summary import Summary, describe_counts, repeated_
 from closerthan.files.meaning.times_and_sides import option_positions, response_times
 from closerthan.files.stored.large import read_large
 from closerthan.messages import Message, message_of, value_error
+from closerthan.signatures import lists_keywords
 from closerthan.wording import counted
 
 __all__ = ["Answers", "read", "read_answers", "read_comparisons"]
@@ -86,6 +87,7 @@ class Answers:
         return None if people is None or names is None else Column(people, list(names)).array()
 
 
+@lists_keywords(ReadingOptions, Reading)
 @checked
 def read_answers(path: str | os.PathLike[str] | Any, **options: Unpack[ReadingOptions]) -> Answers:
     """Read a file of answers.
@@ -153,6 +155,7 @@ def read(path: Any, reading: Reading, *, arrow_from: int = ARROW_FROM) -> Answer
     return _answers(_open_export(path, reading, arrow_from), reading)
 
 
+@lists_keywords(ReadingOptions, Reading)
 @checked
 def read_comparisons(path: str | os.PathLike[str] | Any, **options: Unpack[ReadingOptions]) -> Comparisons:
     """Read all comparisons of a file or a DataFrame; the options are those of :func:`read_answers`.

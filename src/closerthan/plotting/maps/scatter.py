@@ -24,6 +24,7 @@ from closerthan.plotting.labels.labels import LEFT_OUT, LONGEST, draw_labels, pi
 from closerthan.plotting.maps.projection import project
 from closerthan.plotting.maps.thumbnails import thumbnail_box, thumbnail_sources
 from closerthan.plotting.palette import COLOURS, GREY, RAMP, Palette, palette_of
+from closerthan.signatures import lists_keywords
 
 __all__ = ["MapOptions", "MapStyle", "draw_map", "map_figure"]
 
@@ -95,6 +96,7 @@ class MapStyle:
         return self.marker_size or float(max(usual * min(self.width / WIDTH, 1.0), 1.0))
 
 
+@lists_keywords(MapOptions, MapStyle)
 @checked
 def map_figure(
     result: Any, names: Sequence[str] | None = None, *, ax: Any = None, **options: Unpack[MapOptions]
