@@ -13,9 +13,10 @@ from local_server import Client
 from closerthan.collect.store.access import Access
 from closerthan.collect.store.database import FILE, Store
 from closerthan.collect.study.description import read_study
+from closerthan.collect.study.folders import studies_in
 from closerthan.collect.web.application import RESCUED, StudyApplication
 from closerthan.collect.web.serving import _opened, listening_at
-from closerthan.collect.web.several import SeveralStudies, folders_of
+from closerthan.collect.web.several import SeveralStudies
 
 ME = {"Authorization": f"Bearer {KEY}"}
 
@@ -62,6 +63,7 @@ def test_each_study_has_a_path_and_a_token_of_its_own(lab):
         assert client.get("/animals/study").json()["title"] == "animals"
         assert client.get("/faces/study").json()["title"] == "faces"
         assert client.get("/animals").headers["location"] == "animals/"
+        assert client.get("/animals?PROLIFIC_PID=5f").headers["location"] == "animals/?PROLIFIC_PID=5f"
         assert client.get("/").status_code == client.get("/others/").status_code == 404
         assert "animals" not in client.get("/").text
         assert client.get("/").headers["content-security-policy"].startswith("default-src 'self';")
@@ -98,7 +100,7 @@ def test_a_study_whose_database_is_lost_stops_alone_with_its_answers_rescued(lab
 
 
 def test_a_faulty_study_is_reported_and_left_out(lab, capsys):
-    folders = folders_of([lab])
+    folders = studies_in([lab])
     assert list(folders) == ["animals", "faces", "faulty"]
     with contextlib.ExitStack() as locks:
         assert list(_opened(folders, locks)) == ["animals", "faces"]
@@ -107,7 +109,7 @@ def test_a_faulty_study_is_reported_and_left_out(lab, capsys):
 
 def test_names_that_are_no_part_of_an_address_or_occur_twice_are_refused(lab):
     with pytest.raises(ValueError, match="have the same name"):
-        folders_of([lab, lab / "faces"])
+        studies_in([lab, lab / "faces"])
     (lab / "faces").rename(lab / "faces é")
     with pytest.raises(ValueError, match="cannot be part of an address"):
-        folders_of([lab])
+        studies_in([lab])

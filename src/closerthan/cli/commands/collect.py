@@ -24,6 +24,15 @@ collect = App(
 
 StudyFolder = Annotated[Path, typer.Argument(metavar="STUDY", help="The folder of the study.", show_default=False)]
 
+StudyFolders = Annotated[
+    list[Path],
+    typer.Argument(
+        metavar="STUDY...",
+        help="The folder of a study. Several, or a folder that contains several, are served below their names.",
+        show_default=False,
+    ),
+]
+
 PersonName = Annotated[
     str,
     typer.Argument(
@@ -78,14 +87,7 @@ def new(
 
 @collect.command()
 def serve(
-    studies: Annotated[
-        list[Path],
-        typer.Argument(
-            metavar="STUDY...",
-            help="The folder of a study. Several, or a folder that contains several, are served below their names.",
-            show_default=False,
-        ),
-    ],
+    studies: StudyFolders,
     host: Annotated[
         str,
         typer.Option(
@@ -394,30 +396,38 @@ def backup(
 
 @collect.command()
 def deploy(
-    study: StudyFolder,
+    studies: StudyFolders,
     address: Annotated[
         str,
-        typer.Option(metavar="URL", help="Public address, as in https://lab.example.org/animals/.", show_default=False),
+        typer.Option(
+            metavar="URL",
+            help="Public address, as in https://lab.example.org/animals/; of several studies, without their names.",
+            show_default=False,
+        ),
     ],
     port: Annotated[
-        int, typer.Option(metavar="NUMBER", min=1024, max=65535, help="Port of the study, for the web server only.")
+        int, typer.Option(metavar="NUMBER", min=1024, max=65535, help="Port of the studies, for the web server only.")
     ] = 8000,
-    user: Annotated[str, typer.Option(metavar="NAME", help="User who owns the folder of the study.")] = "study",
+    user: Annotated[str, typer.Option(metavar="NAME", help="User who owns the folders of the studies.")] = "study",
     out: Annotated[
         Path | None,
-        typer.Option("--out", "-o", metavar="FOLDER", help="By default deploy in the folder of the study."),
+        typer.Option(
+            "--out", "-o", metavar="FOLDER", help="By default deploy, in the folder passed or beside several folders."
+        ),
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace an existing folder.")] = False,
 ) -> None:
     """Write files for a server: a systemd unit, a Dockerfile, and snippets for nginx and Caddy."""
     from closerthan.collect.deployment.writing import Deployment, write_deployment
     from closerthan.collect.study.description import read_study
+    from closerthan.collect.study.folders import studies_in
 
-    read_study(study)
-    target = out or study / "deploy"
+    for folder in studies_in(studies).values():
+        read_study(folder)
+    target = out or (studies[0] if len(studies) == 1 else studies[0].parent) / "deploy"
     if target.exists() and not force:
         raise ValueError(f"{target} exists; pass --force to replace it, or choose another folder with --out")
-    for path in write_deployment(Deployment(study, address, port, user), target, replace=force):
+    for path in write_deployment(Deployment(studies, address, port, user), target, replace=force):
         typer.echo(f"{path}")
     typer.echo("the comments at the top of each file say where it belongs")
 

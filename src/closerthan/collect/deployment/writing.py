@@ -1,8 +1,10 @@
-"""Write the files with which a server runs a study."""
+"""Write the files with which a server runs one or several studies."""
 
+import json
 import re
 import shutil
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
@@ -19,26 +21,26 @@ _FOLDER = re.compile(r"[^\x00-\x1f\"'$%\\:]+")  # other characters have a meanin
 
 @dataclass(frozen=True)
 class Deployment:
-    """The place of a study on a server, and its address.
+    """The place of studies on a server, and their address.
 
     Attributes
     ----------
-    folder
-        The folder of the study on the server.
+    folders
+        The folders on the server: that of a study, those of several, or a folder that contains those of several.
     address
-        The public address, such as https://lab.example.org/animals/.
+        The public address, such as https://lab.example.org/animals/. Several studies are below it, by their names.
     port
-        The port on which the study's server listens, on the server itself only.
+        The port on which the studies' server listens, on the server itself only.
     user
-        The user of the operating system who owns the folder.
+        The user of the operating system who owns the folders.
 
     Examples
     --------
-    >>> Deployment(Path("/srv/animals"), "https://lab.example.org/animals/").values()["unit"]
+    >>> Deployment([Path("/srv/animals")], "https://lab.example.org/animals/").values()["unit"]
     'closerthan-animals'
     """
 
-    folder: Path
+    folders: Sequence[Path]
     address: str
     port: int = 8000
     user: str = "study"
@@ -60,20 +62,35 @@ class Deployment:
             )
         if not re.fullmatch(r"[a-z_][a-z0-9_-]{0,30}", self.user):
             raise ValueError(f"--user is {self.user}; it must be the name of a user, in lower-case letters")
-        folder = str(self.folder.resolve())
-        if not _FOLDER.fullmatch(folder):
+        folders = [self._safe(folder) for folder in self.folders]
+        places = ["/studies"] if len(folders) == 1 else [f"/studies/{Path(folder).name}" for folder in folders]
+        repeated = next((place for place in places if places.count(place) > 1), None)
+        if repeated is not None:
+            raise ValueError(f"two folders have the name {Path(repeated).name}; rename one of them")
+        names = "-".join(Path(folder).name for folder in folders)
+        name = re.sub(r"[^A-Za-z0-9-]+", "-", names)[:60].strip("-") or "study"
+        unit, address = f"closerthan-{name}", f"https://{parts.hostname}{path}"
+        serve = ["closerthan", "collect", "serve", *places]
+        return {
+            "name": name, "unit": unit, "service": f"{unit}.service", "folders": ", ".join(folders), "user": self.user,
+            "quoted_folders": " ".join(f'"{folder}"' for folder in folders),
+            "volumes": "\n".join(f'      - "{one}:{place}"' for one, place in zip(folders, places, strict=True)),
+            "command": json.dumps([*serve, "--host", "0.0.0.0", "--port", "8000", "--address", address]),
+            "port": self.port, "host": parts.hostname or "", "path": path, "address": address, "version": __version__,
+            "redirect": f"\n\tredir {path[:-1]} {path}?{{query}}" if len(path) > 1 else "",
+            "program": shutil.which("closerthan") or str(Path(sys.executable).parent / "closerthan"),
+        }  # fmt: skip
+
+    @staticmethod
+    def _safe(folder: Path) -> str:
+        """Return the absolute path of a folder, unless it has a meaning beyond that in one of the files."""
+        path = str(folder.resolve())
+        if not _FOLDER.fullmatch(path):
             raise ValueError(
-                f"the path {folder} contains a character that is not safe in all of the files, such as a quotation "
+                f"the path {path} contains a character that is not safe in all of the files, such as a quotation "
                 "mark; rename the folder"
             )
-        name = re.sub(r"[^A-Za-z0-9-]+", "-", self.folder.resolve().name).strip("-") or "study"
-        unit = f"closerthan-{name}"
-        program = shutil.which("closerthan") or str(Path(sys.executable).parent / "closerthan")
-        return {
-            "name": name, "unit": unit, "service": f"{unit}.service", "folder": folder, "user": self.user,
-            "port": self.port, "host": parts.hostname or "", "path": path, "address": f"https://{parts.hostname}{path}",
-            "version": __version__, "program": program,
-        }  # fmt: skip
+        return path
 
 
 def write_deployment(deployment: Deployment, target: Path, *, replace: bool = False) -> list[Path]:

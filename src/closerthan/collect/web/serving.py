@@ -17,12 +17,12 @@ from closerthan.collect.store.access import Access
 from closerthan.collect.store.database import FILE, Store
 from closerthan.collect.store.keyed_codes import pilot_ticket
 from closerthan.collect.store.lock import study_lock
-from closerthan.collect.study.description import FILE as TOML
 from closerthan.collect.study.description import Study, read_study
+from closerthan.collect.study.folders import studies_in
 from closerthan.collect.web.application import RESCUED, StudyApplication
 from closerthan.collect.web.connections import MOST_CONNECTIONS, limited_protocol
 from closerthan.collect.web.interview import Interview
-from closerthan.collect.web.several import SeveralStudies, folders_of
+from closerthan.collect.web.several import SeveralStudies
 from closerthan.operating_system import allow_many_files, allow_restart
 
 __all__ = ["serve"]
@@ -68,8 +68,8 @@ def serve(paths: Sequence[Path], *, host: str = "127.0.0.1", port: int = 8000, a
     """
     if address is not None and not address.startswith(("https://", "http://")):
         raise ValueError(f"--address is {address}; it must start with https://, as in https://{address}")
-    is_single = len(paths) == 1 and ((paths[0] / TOML).exists() or not list(paths[0].glob(f"*/{TOML}")))
-    folders = {"": paths[0]} if is_single else folders_of(paths)
+    folders = studies_in(paths)
+    is_single = "" in folders
     with contextlib.ExitStack() as locks:
         studies = _opened(folders, locks)
         listening = listening_at(host, port)

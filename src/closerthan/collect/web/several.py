@@ -1,45 +1,19 @@
 """Several studies behind one port, each below its own path."""
 
 import contextlib
-import re
 import sys
 import traceback
-from collections.abc import AsyncIterator, Mapping, Sequence
-from pathlib import Path
+from collections.abc import AsyncIterator, Mapping
 
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from closerthan.collect.study.description import FILE
 from closerthan.collect.web.application import StudyApplication
 from closerthan.collect.web.server import with_headers
 
-__all__ = ["SeveralStudies", "folders_of"]
-
-_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
-
-
-def folders_of(paths: Sequence[Path]) -> dict[str, Path]:
-    """Return the folders of the studies in ``paths`` by their names, which become parts of the addresses.
-
-    A path is the folder of a study, or a folder that contains the folders of studies.
-    """
-    folders: dict[str, Path] = {}
-    for path in paths:
-        inner = sorted(file.parent for file in path.glob(f"*/{FILE}")) if not (path / FILE).exists() else []
-        for folder in inner or [path]:
-            name = folder.resolve().name
-            if not _NAME.fullmatch(name):
-                raise ValueError(
-                    f"the name of {folder} cannot be part of an address; rename the folder, with letters without "
-                    "accents, digits, and - only"
-                )
-            if name in folders:
-                raise ValueError(f"{folders[name]} and {folder} have the same name; rename one of the folders")
-            folders[name] = folder
-    return folders
+__all__ = ["SeveralStudies"]
 
 
 class SeveralStudies:
@@ -62,7 +36,9 @@ class SeveralStudies:
         if name not in self._studies:
             await self._own(scope, receive, send)
         elif not slash:
-            await Response(status_code=307, headers={"Location": f"{name}/"})(scope, receive, send)
+            query = scope["query_string"].decode("latin-1")  # with the recruiter's ids
+            address = f"{name}/" + (f"?{query}" if query else "")
+            await Response(status_code=307, headers={"Location": address})(scope, receive, send)
         elif name in self._faulty:
             await PlainTextResponse("This study is not running.", 503)(scope, receive, send)
         else:
