@@ -98,10 +98,18 @@ def test_recruiters_ids_are_in_the_table_only_if_asked_for_and_are_safe_in_sprea
     assert "\n=cmd()" not in lines
 
 
-def test_an_anonymous_person_is_deleted_by_the_withdrawal_code(answered):
+@pytest.mark.parametrize("typed", ["as shown", "lower case with spaces", "without dashes", "look-alikes"])
+def test_a_person_is_deleted_by_the_withdrawal_code_as_people_type_it(answered, typed):
     _, store, access = answered
     code = withdrawal_code(access.key, 2)
-    assert forget(store, access, code) == 22
+    changes = {
+        "lower case with spaces": code.lower().replace("-", "  ") + "\n",
+        "without dashes": code.replace("-", ""),
+        "look-alikes": code.translate(str.maketrans("OISBZGL", "0158261")).replace("-", "\u2013"),
+    }
+    with pytest.raises(ValueError, match="there is no participant"):
+        forget(store, access, code[:-1])
+    assert forget(store, access, changes.get(typed, code)) == 22
     assert n_recounts(store) == 1
     assert store.value("SELECT group_concat(number) FROM participants") == "1,3"
 

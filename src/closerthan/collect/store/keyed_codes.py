@@ -4,7 +4,9 @@ import base64
 import hmac
 import secrets
 
-__all__ = ["is_pilot_ticket", "pilot_ticket", "withdrawal_code"]
+__all__ = ["is_pilot_ticket", "is_withdrawal_code", "pilot_ticket", "withdrawal_code"]
+
+_LOOK_ALIKE = str.maketrans("0158L26", "OISBIZG")
 
 
 def pilot_ticket(key: bytes) -> str:
@@ -36,6 +38,23 @@ def withdrawal_code(key: bytes, participant: int) -> str:
     """
     code = base64.b32encode(hmac.digest(key, f"withdrawal {participant}".encode(), "sha256"))[:12].decode()
     return "-".join((code[:4], code[4:8], code[8:]))
+
+
+def is_withdrawal_code(key: bytes, participant: int, text: str) -> bool:
+    """Return whether a text is the withdrawal code of a participant, as people type it from a note.
+
+    Upper and lower case, spaces and dashes do not matter, and similar characters such as 0 and O count as the same.
+
+    Examples
+    --------
+    >>> is_withdrawal_code(b"key", 1, "2ln3 sl55 0tfe"), is_withdrawal_code(b"key", 2, "2ln3 sl55 0tfe")
+    (True, False)
+    """
+    return hmac.compare_digest(_folded(withdrawal_code(key, participant)), _folded(text))
+
+
+def _folded(text: str) -> bytes:
+    return "".join(filter(str.isalnum, text.upper())).translate(_LOOK_ALIKE).encode()
 
 
 def _signature(key: bytes, text: str) -> str:

@@ -4,7 +4,7 @@ import time
 
 from closerthan.collect.store.access import Access
 from closerthan.collect.store.database import Store
-from closerthan.collect.store.keyed_codes import withdrawal_code
+from closerthan.collect.store.keyed_codes import is_withdrawal_code
 
 __all__ = ["COUNTED", "exclude", "forget", "include", "n_recounts"]
 
@@ -57,13 +57,14 @@ def n_recounts(store: Store) -> int:
 
 def _find(store: Store, access: Access, person: str) -> tuple[int, str]:
     """Return the number and the pseudonym of a person, given by recruiter's id, pseudonym or withdrawal code."""
+    person, key = person.strip(), access.key
     rows = store.rows(
         """SELECT number, value AS person FROM participants
         LEFT JOIN identities ON participant = number AND role = 'person'"""
     )
     for row in rows:
         pseudonym = access.pseudonym(row["number"], row["person"])
-        if person in (row["person"], pseudonym, withdrawal_code(access.key, row["number"])):
+        if person in (row["person"], pseudonym) or is_withdrawal_code(key, row["number"], person):
             return row["number"], pseudonym
     raise ValueError(
         f"there is no participant {person!r}; pass the recruiter's id, the name in the column participant of "
