@@ -1,4 +1,5 @@
 import asyncio
+import contextlib
 import dataclasses
 import http.client
 import io
@@ -100,6 +101,18 @@ def test_neither_refused_joins_nor_those_of_one_computer_keep_others_out(tmp_pat
         assert joins(client, 1, consent, "third") == 200
 
 
+def first_event(client, token):
+    """Return the state that the researcher's page receives first."""
+    connection = http.client.HTTPConnection("127.0.0.1", client.port, timeout=20)
+    connection.request("GET", "/researcher/events", headers={"Authorization": f"Bearer {token}"})
+    reply = connection.getresponse()
+    assert reply.readline() == b"event: state\n"
+    state = json.loads(reply.readline().removeprefix(b"data: "))
+    reply.close()
+    connection.close()
+    return state
+
+
 def test_answers_are_accepted_and_the_researcher_is_told_if_refits_cannot_start(tmp_path):
     study = study_of(tmp_path)
     refits = RefitProcess(tmp_path, 1, [str(tmp_path / "no such program")])
@@ -109,13 +122,37 @@ def test_answers_are_accepted_and_the_researcher_is_told_if_refits_cannot_start(
             reply = answer(client, state["questions"][0]["id"])
             assert reply.status_code == 200
             state = reply.json()
-        connection = http.client.HTTPConnection("127.0.0.1", client.port, timeout=20)
-        connection.request("GET", "/researcher/events", headers={"Authorization": f"Bearer {Access(tmp_path).token}"})
-        reply = connection.getresponse()
-        assert reply.readline() == b"event: state\n"
-        assert "cannot be started" in json.loads(reply.readline().removeprefix(b"data: "))["problem"]
-        reply.close()
-        connection.close()
+        assert "cannot be started" in first_event(client, Access(tmp_path).token)["problem"]
+
+
+@contextlib.contextmanager
+def full_disk(folder):
+    """Let every attempt to enlarge the log of the database fail, as on a full disk."""
+    resource = pytest.importorskip("resource", reason="limits the size of files")
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, ((folder / f"{FILE}-wal").stat().st_size, limits[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+
+
+def test_on_a_full_disk_answers_are_refused_and_the_researcher_is_told(tmp_path, capsys):
+    access = Access(tmp_path)
+    with serving(study_of(tmp_path)) as client:
+        question = join(client)["questions"][0]["id"]
+        with full_disk(tmp_path):
+            assert [answer(client, question).status_code for _ in range(2)] == [503, 503]
+            body = {"participant": access.pseudonym(1, None), "reason": "fell asleep"}
+            reply = client.post("/researcher/exclude", json=body, headers={"Authorization": f"Bearer {access.token}"})
+            assert (reply.status_code, "disk" in reply.json()["error"]) == (503, True)
+        assert "disk" in first_event(client, access.token)["storage"]
+        assert answer(client, question).status_code == 200
+        assert first_event(client, access.token)["storage"] == ""
+    assert capsys.readouterr().err.count("answers cannot be saved") == 1
+    with Store(tmp_path / FILE) as store:
+        assert store.value("SELECT count(*) FROM answers") == 1
+        assert store.value("SELECT count(*) FROM exclusions") == 0
 
 
 class Refits:

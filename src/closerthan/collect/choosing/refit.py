@@ -33,7 +33,7 @@ from closerthan.collect.choosing.judging import (
 from closerthan.collect.choosing.quality import Assessment, passed_checks
 from closerthan.collect.choosing.refit_process import FAILED, answers_between_refits
 from closerthan.collect.store.answers import columns_of, comparisons_of, objects_of
-from closerthan.collect.store.database import FILE, Store
+from closerthan.collect.store.database import FILE, Store, problem_of_file
 from closerthan.collect.store.participants import COUNTED, n_recounts
 from closerthan.collect.study.description import Study, read_study
 from closerthan.comparisons import Comparisons
@@ -259,7 +259,8 @@ def main() -> None:
                 refit(study, store)
             except Exception as error:  # the server reports it, and tries again later
                 traceback.print_exc()
-                print(f"{FAILED}{type(error).__name__}: {' '.join(str(error).split())[:300]}", flush=True)
+                reason = problem_of_file(error) or f"{type(error).__name__}: {' '.join(str(error).split())[:300]}"
+                print(f"{FAILED}{reason}", flush=True)
             else:
                 latest = "SELECT answers, max(version) FROM maps GROUP BY condition"
                 n_answers = store.value(f"SELECT sum(answers) FROM ({latest})")

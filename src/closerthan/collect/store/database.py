@@ -14,7 +14,7 @@ from closerthan.files.formats.study import DATABASE as FILE
 from closerthan.operating_system import make_private
 from closerthan.saving import whole_file
 
-__all__ = ["FILE", "Store"]
+__all__ = ["FILE", "Store", "problem_of_file"]
 
 PATIENCE = 10.0  # seconds to wait while another process is writing
 _AT_ONCE = 500  # rows per transaction
@@ -84,10 +84,11 @@ class Store:
         self._connection.execute("BEGIN IMMEDIATE")
         try:
             yield
+            self._connection.execute("COMMIT")
         except BaseException:
-            self._connection.execute("ROLLBACK")
+            if self._connection.in_transaction:  # SQLite itself rolls back after some errors, such as a full disk
+                self._connection.execute("ROLLBACK")
             raise
-        self._connection.execute("COMMIT")
 
     @contextlib.contextmanager
     def reading(self) -> Iterator[None]:
@@ -136,6 +137,11 @@ class Store:
             with self.writing():
                 self._connection.executemany(query, part)
 
+    @property
+    def n_changes(self) -> int:
+        """The number of rows that this connection has inserted, changed or deleted."""
+        return self._connection.total_changes
+
     def name_objects(self, names: Sequence[str]) -> dict[str, int]:
         """Number the objects and return the numbers; known names keep theirs, and other stored objects are hidden."""
         with self.writing():
@@ -180,13 +186,26 @@ def _explained(path: Path) -> Iterator[None]:
     try:
         yield
     except sqlite3.DatabaseError as error:
-        if type(error) not in (sqlite3.DatabaseError, sqlite3.OperationalError):
+        problem = problem_of_file(error)
+        if not problem:
             raise
-        message = str(error)
-        remedy = next((remedy for part, remedy in _REMEDIES.items() if part in message), None)
-        if remedy is None and type(error) is sqlite3.OperationalError:
-            raise
-        raise ValueError(f"{path} cannot be used ({message}); {remedy or _DAMAGED}") from None
+        raise ValueError(f"{path} cannot be used: {problem}") from None
+
+
+def problem_of_file(error: Exception) -> str:
+    """Return what is wrong with a database file or its disk, and a remedy; "" for other errors.
+
+    Examples
+    --------
+    >>> problem_of_file(sqlite3.OperationalError("database or disk is full"))
+    'database or disk is full; free some space on the disk'
+    """
+    if type(error) not in (sqlite3.DatabaseError, sqlite3.OperationalError):
+        return ""
+    remedy = next((remedy for part, remedy in _REMEDIES.items() if part in str(error)), "")
+    if not remedy and type(error) is sqlite3.DatabaseError:
+        remedy = _DAMAGED
+    return f"{error}; {remedy}" if remedy else ""
 
 
 _DAMAGED = "it is damaged: keep a copy, and replace it with the latest backup"

@@ -50,7 +50,7 @@ class StudyApplication:
         access = Access(study.folder)
         answered, recounted = (refits.answered, refits.renew) if refits else (_nothing, _nothing)
         self._participants = Participants(study, access, answered, recounted=recounted, lost=self._lose, clock=clock)
-        self._researcher = Researcher(study, access, refits)
+        self._researcher = Researcher(study, access, refits, storage=lambda: self._participants.problem)
         routes = [*self._participants.routes(), *self._researcher.routes()]
         app = Starlette(routes=routes, lifespan=self.running)
         app.router.redirect_slashes = False  # these redirects would ignore the path prefix behind a proxy

@@ -3,6 +3,7 @@
 import asyncio
 import json
 import multiprocessing
+import sqlite3
 import tempfile
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -20,8 +21,8 @@ from closerthan.collect.choosing.quality import Page, Votes, n_people, people, s
 from closerthan.collect.choosing.refit_process import RefitProcess
 from closerthan.collect.store.access import Access
 from closerthan.collect.store.admission import admission, places_by_condition, places_taken, set_state, study_state
-from closerthan.collect.store.database import FILE, Store
-from closerthan.collect.store.download import write_download
+from closerthan.collect.store.database import FILE, Store, problem_of_file
+from closerthan.collect.store.download import DISK_FULL, write_download
 from closerthan.collect.store.keyed_codes import pilot_ticket
 from closerthan.collect.store.participants import exclude, include
 from closerthan.collect.store.progress import progress
@@ -36,10 +37,10 @@ _PULSE = 15.0  # seconds without an event after which a comment is sent, so that
 
 
 class _Snapshot(NamedTuple):
-    """The state of the study, with the version of the database, the problem of the refits, and the time of reading."""
+    """The state of the study, with the version of the database, the current problems, and the time of reading."""
 
     version: int
-    problem: str
+    problems: tuple[str, str]
     read_at: float
     state: dict[str, Any]
 
@@ -53,14 +54,23 @@ class Researcher:
         The study and its secrets.
     refits
         The process that fits the map; None if there is none.
+    storage
+        Returns why answers cannot be saved at the moment, or "".
     interval
         Seconds between two reads of the database for an event stream.
     """
 
     def __init__(
-        self, study: Study, access: Access, refits: RefitProcess | None = None, *, interval: float = 2.0
+        self,
+        study: Study,
+        access: Access,
+        refits: RefitProcess | None = None,
+        *,
+        storage: Callable[[], str] = str,
+        interval: float = 2.0,
     ) -> None:
         self._study, self._access, self._refits, self._interval = study, access, refits, interval
+        self._storage = storage
         self._thread = ThreadPoolExecutor(1, "reader")
         self._stopped = asyncio.Event()
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -147,9 +157,9 @@ class Researcher:
         """Return the current state, which is cached until the database changes, for at most a minute."""
         version = self._store.value("PRAGMA data_version")
         cache = self._cache
-        problem = self._refits.problem if self._refits else ""
-        if cache is None or cache[:2] != (version, problem) or time.monotonic() - cache.read_at > 60:
-            self._cache = cache = _Snapshot(version, problem, time.monotonic(), {
+        problems = (self._refits.problem if self._refits else "", self._storage())
+        if cache is None or cache[:2] != (version, problems) or time.monotonic() - cache.read_at > 60:
+            self._cache = cache = _Snapshot(version, problems, time.monotonic(), {
                 "title": self._study.title,
                 "kind": self._study.kind,
                 "dimensions": self._study.dimensions,
@@ -160,7 +170,8 @@ class Researcher:
                 "places": self._study.places,
                 "taken": places_taken(self._store, time.time()),
                 "until": self._study.until,
-                "problem": problem,
+                "problem": problems[0],
+                "storage": problems[1],
                 "progress": asdict(progress(self._store)),
                 "conditions": self._conditions(),
                 "map": self._latest_map(),
@@ -256,6 +267,8 @@ class Researcher:
                 await asyncio.to_thread(process.join)
             finally:
                 process.kill()  # if the researcher did not wait
+            if process.exitcode == DISK_FULL:
+                raise Refused(507, f"{name} cannot be written: the disk of the server is full")
             if process.exitcode:
                 raise Refused(500, f"{name} cannot be written; the server's log says why")
         except OSError as error:
@@ -289,6 +302,11 @@ class Researcher:
             await self._read(decision)
         except ValueError as error:
             raise Refused(422, str(error)) from None
+        except sqlite3.DatabaseError as error:
+            problem = problem_of_file(error)
+            if not problem:
+                raise
+            raise Refused(503, f"this cannot be saved: {problem}") from None
         self._votes = None
         self._cache = None  # the version of the database does not change for the connection that wrote
         return Response(status_code=204)

@@ -5,6 +5,7 @@ import contextlib
 import json
 import re
 import sqlite3
+import sys
 import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -18,7 +19,7 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from closerthan.collect.store.access import Access
-from closerthan.collect.store.database import FILE, Store
+from closerthan.collect.store.database import FILE, Store, problem_of_file
 from closerthan.collect.store.file_watch import FileWatch
 from closerthan.collect.store.participants import n_recounts
 from closerthan.collect.study.description import Study
@@ -83,7 +84,10 @@ def page(name: str) -> Callable[[Request], Response]:
 
 
 class Participants:
-    """The participants' requests. A separate thread writes, so that the event loop never waits for the disk."""
+    """The participants' requests. A separate thread writes, so that the event loop never waits for the disk.
+
+    ``problem`` says why answers cannot be saved at the moment, for example because the disk is full.
+    """
 
     def __init__(
         self,
@@ -97,6 +101,7 @@ class Participants:
     ) -> None:
         self._study, self._access, self._answered, self._lost = study, access, answered, lost
         self._recounted, self._n_recounts = recounted, 0
+        self.problem = ""
         self._thread = ThreadPoolExecutor(1, "writer")
         # A person presses a key at most about five times a second, while a whole class may join at once.
         self._requests = RateLimiter(burst=40, rate=8.0, clock=clock)
@@ -229,7 +234,7 @@ class Participants:
                     raise Refused(429, "too many requests; wait a moment")
                 admit(request, body)
                 loop = asyncio.get_running_loop()
-                state = await loop.run_in_executor(self._thread, handle, key, body)
+                state = await loop.run_in_executor(self._thread, self._handled, handle, key, body)
                 if not self._has_database():  # the data just stored were lost with the file
                     raise Refused(503, "the study has stopped")
                 return JSONResponse(state)
@@ -239,6 +244,25 @@ class Participants:
                 return Response(status_code=400)
 
         return reply
+
+    def _handled(
+        self, handle: Callable[[str, Mapping[str, Any]], StateMessage], key: str, body: Mapping[str, Any]
+    ) -> StateMessage:
+        """Handle a request, and note whether the file and its disk accept data."""
+        n_changes = self._store.n_changes
+        try:
+            state = handle(key, body)
+        except sqlite3.DatabaseError as error:
+            problem = problem_of_file(error)
+            if not problem:
+                raise
+            if problem != self.problem:
+                self.problem = problem
+                print(f"answers cannot be saved: {self._store.path}: {problem}", file=sys.stderr, flush=True)
+            raise Refused(503, "the server cannot save data at the moment; try again later") from None
+        if self._store.n_changes > n_changes:
+            self.problem = ""
+        return state
 
     def _arrive(self, _: str, body: Mapping[str, Any]) -> StateMessage:
         return self._interview.arrive(_address(body))

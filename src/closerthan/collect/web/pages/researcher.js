@@ -93,6 +93,12 @@ function ask(path, body) {
   });
 }
 
+/** Why a request was refused; a proxy may reply without a reason.
+ * @type {(reply: Response) => Promise<string>} */
+async function reasonOf(reply) {
+  return (await reply.json().catch(() => ({}))).error ?? `The server replied with status ${reply.status}.`;
+}
+
 // ---- The token ----------------------------------------------------------------------------------------------------
 
 /** @param {string} problem */
@@ -190,7 +196,7 @@ async function openPilot() {
 }
 
 /** Show the state; `map` and `objects` are missing if they have not changed.
- * @param {typeof about & {title: string, problem: string, progress: Progress,
+ * @param {typeof about & {title: string, problem: string, storage: string, progress: Progress,
  *   conditions?: Condition[], map?: StudyMap | null} & Admission} state */
 function show(state) {
   if (!at("title")) build();
@@ -204,8 +210,8 @@ function show(state) {
   document.title = `${progress.answers} · ${state.title}`;
   at("title").textContent = state.title;
   at("live").textContent = `live, ${new Date().toLocaleTimeString()}`;
-  at("problem").hidden = !state.problem;
-  const problem = problemInWords(state.problem);
+  at("problem").hidden = !state.problem && !state.storage;
+  const problem = problemInWords(state.problem, state.storage);
   if (at("problem").textContent !== problem) at("problem").textContent = problem; // or it would be announced again
   at("faults").hidden = !progress.faults;
   const faults = faultsInWords(progress);
@@ -288,8 +294,10 @@ function advise() {
     : "There is no map: the first one is fitted once there are about as many answers as objects.";
 }
 
-/** @param {string} problem */
-function problemInWords(problem) {
+/** What is wrong with the refits or, which is worse, with the disk.
+ * @type {(problem: string, storage: string) => string} */
+function problemInWords(problem, storage) {
+  if (storage) return `Answers cannot be saved: ${storage}. Participants are told to wait, and their pages try again.`;
   if (!problem) return "";
   const minutes = latest ? Math.round((Date.now() / 1000 - latest.made_at) / 60) : 0;
   const age = minutes < 120 ? `${minutes} minutes` : `${Math.round(minutes / 60)} hours`;
@@ -340,6 +348,7 @@ async function download(button) {
   const { file = "", name = file } = button.dataset;
   try {
     const reply = await ask(file);
+    at("download-problem").textContent = reply.ok ? "" : await reasonOf(reply);
     if (!reply.ok) return;
     const address = URL.createObjectURL(await reply.blob());
     make("a", { href: address, download: name }).click();
@@ -469,7 +478,7 @@ function openExclusion(name) {
     if (/** @type {HTMLButtonElement} */ (event.submitter).value !== "exclude") return dialog.close();
     const reply = await ask("exclude", { participant: name, reason: at("reason").value });
     if (reply.ok) dialog.close();
-    else at("exclusion-problem").textContent = (await reply.json()).error;
+    else at("exclusion-problem").textContent = await reasonOf(reply);
   };
   dialog.showModal();
 }
