@@ -120,7 +120,7 @@ def test_bad_input_gets_a_clear_sentence():
     with pytest.raises(ValueError, match=r"known \(the chosen object is on the left in 100.0 % of the answers"):
         ct.answer_effects(left, 1, **QUICK)
     same = study.take([0] * 30).replace(answers=np.arange(30))
-    with pytest.raises(ValueError, match="all 31 answers are about the same objects, so none can be held out"):
+    with pytest.raises(ValueError, match="all answers are about the same objects, so none can be held out"):
         ct.answer_effects(same, 1, **QUICK, ties=study.take([0]))
     with pytest.raises(ParameterError, match="no probabilities of whole answers, which terms of answers need"):
         ct.answer_effects(study, 1, loss="soe")

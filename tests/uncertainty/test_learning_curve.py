@@ -116,7 +116,7 @@ def test_repeated_questions_give_the_noise(curve):
 @pytest.mark.parametrize(
     ("answers", "settings", "message"),
     [
-        ([[0, 1, 2]] * 50, {}, "all answers are about the same objects; .* at least 10 different sets of objects"),
+        ([[0, 1, 2]] * 50, {}, "all answers are about the same objects, so none can be held out"),
         ([[0, 1, 2], [1, 2, 3], [0, 2, 3]], {}, "at least 10"),
         ([[0, 1, 2]] * 50, {"by": "people"}, "nothing says who gave the answers"),
         ([[0, 1, 2]] * 50, {"by": "comparisons"}, 'it can be "auto", "answers", "blocks" or "people"'),
@@ -125,12 +125,6 @@ def test_repeated_questions_give_the_noise(curve):
 def test_too_few_answers_are_an_error(answers, settings, message):
     with pytest.raises(ValueError, match=message):
         ct.learning_curve(answers, **settings, **QUICK)
-
-
-@pytest.mark.slow
-def test_answers_that_are_all_the_same_have_no_curve_and_it_says_why():
-    with pytest.raises(ValueError, match="all answers are about the same objects"):
-        ct.learning_curve([[0, 1, 2]] * 50, loss="soe", penalty=0, seed=0)
 
 
 def test_random_answers_get_the_verdict_chance():

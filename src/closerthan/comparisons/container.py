@@ -18,7 +18,15 @@ from numpy.typing import ArrayLike, NDArray
 
 from closerthan.arrays import frozen
 from closerthan.checks import checked, whole
-from closerthan.comparisons.grouping import AUTO, check_by, draw_groups, groups, number_of_units, split_unit
+from closerthan.comparisons.grouping import (
+    AUTO,
+    check_by,
+    draw_groups,
+    groups,
+    none_can_be_held_out,
+    number_of_units,
+    split_unit,
+)
 from closerthan.comparisons.on_disk import array_bytes, count_numbers, survey_rows, weight_summary
 from closerthan.comparisons.parsing import (
     CHUNK,
@@ -491,10 +499,9 @@ class Comparisons:
             return self.take(np.sort(order[held_out:])), self.take(np.sort(order[:held_out]))
         group = self.groups(by)
         sizes = self._sizes(group, by)
-        number = number_of_units(fraction, int(sizes.sum()), by)
         if len(sizes) == 1:
-            reason = "from one block" if by == "blocks" else "about the same objects"
-            raise ValueError(f"all {int(sizes[0])} answers are {reason} and stay together, so one part would be empty")
+            raise ValueError(none_can_be_held_out(by))
+        number = number_of_units(fraction, int(sizes.sum()), by)
         is_drawn = draw_groups(sizes, number, rng)
         second = is_drawn[group]
         parts = self.take(~second), self.take(second)

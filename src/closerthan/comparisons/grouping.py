@@ -16,8 +16,9 @@ from numpy.typing import NDArray
 
 from closerthan.checks import ParameterError
 from closerthan.comparisons.questions import consecutive_numbers, keys_of_answers, object_set_keys
+from closerthan.messages import Message
 
-__all__ = ["AUTO", "BY", "check_by", "draw_groups", "groups", "number_of_units", "split_unit"]
+__all__ = ["AUTO", "BY", "check_by", "draw_groups", "groups", "none_can_be_held_out", "number_of_units", "split_unit"]
 
 AUTO = "auto"
 BY = (AUTO, "answers", "blocks", "people", "comparisons")
@@ -78,6 +79,22 @@ def groups(
     is_present = np.bincount(answers) > 0  # some answers may have been left out
     number = consecutive_numbers(keys_of_answers(rows, n_objects, answers)[is_present])
     return number[answers if is_present.all() else (np.cumsum(is_present) - 1)[answers]]
+
+
+def none_can_be_held_out(by: str) -> str:
+    """Return a message that all answers are in one group; for people and blocks, it suggests holding out answers.
+
+    Examples
+    --------
+    >>> none_can_be_held_out("answers")
+    'all answers are about the same objects, so none can be held out'
+    >>> none_can_be_held_out("people")
+    'all answers are from one person, so none can be held out; pass by="answers"'
+    """
+    unit = {"people": "person", "blocks": "block"}.get(by)
+    if unit is None:
+        return "all answers are about the same objects, so none can be held out"
+    return Message(f"all answers are from one {unit}, so none can be held out", "pass {by}", by="answers")
 
 
 def number_of_units(fraction: float, total: int, by: str) -> int:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from closerthan.arrays import frozen
 from closerthan.checks import checked
 from closerthan.comparisons.container import COLUMNS, NO_WEIGHT, Comparisons
-from closerthan.comparisons.grouping import AUTO, number_of_units
+from closerthan.comparisons.grouping import AUTO, none_can_be_held_out, number_of_units
 from closerthan.comparisons.on_disk import FileRows, Stored, in_blocks, large_file
 from closerthan.comparisons.questions import object_set_keys, splitmix64
 
@@ -184,6 +184,8 @@ class StoredComparisons(Comparisons):
         assert self.people is not None
         counts = self._rows_per_person()
         present = rng.permutation(np.flatnonzero(counts))
+        if len(present) == 1:
+            raise ValueError(none_can_be_held_out("people"))
         selected = present[: number_of_units(fraction, len(present), "people")]
         n_within_limit = max(int(np.searchsorted(np.cumsum(counts[selected]), MOST_SPLIT_OFF, side="right")), 1)
         held_out = np.zeros(len(counts), dtype=bool)

@@ -11,11 +11,10 @@ from scipy.special import stdtrit
 from closerthan.arrays import Array
 from closerthan.checks import checked, whole
 from closerthan.comparisons import Comparisons
-from closerthan.comparisons.grouping import AUTO
+from closerthan.comparisons.grouping import AUTO, none_can_be_held_out
 from closerthan.evaluate.answer_accuracy import AnswerAccuracy, HeldOutAnswers
 from closerthan.evaluate.random_questions import random_among_others
 from closerthan.fit.plan import FitPlan
-from closerthan.messages import value_error
 from closerthan.metrics import Interval, margins, ratio_variance
 from closerthan.result import Result
 from closerthan.settings import FitOptions, Settings, TimeOverError, lists_options
@@ -239,6 +238,8 @@ def fold_of(group: NDArray[Any], n_folds: int, seed: int, by: str) -> NDArray[np
     array([2, 2, 0, 1], dtype=int32)
     """
     n_groups = int(group.max()) + 1
+    if n_groups == 1:
+        raise ValueError(none_can_be_held_out(by))
     if not 2 <= n_folds <= n_groups:
         what = {"answers": "groups of answers about the same objects"}
         raise ValueError(
@@ -260,11 +261,7 @@ def number_of_folds(comparisons: Comparisons, by: str, usual: int = FOLDS) -> in
     """
     n_groups = int(comparisons.groups(by).max()) + 1
     if n_groups < 2:
-        unit = {"people": "person", "blocks": "block"}.get(by)
-        if unit is None:
-            raise ValueError("all answers are about the same objects, so none can be held out")
-        problem = f"all answers are from one {unit}, so none can be held out"
-        raise value_error(problem, "pass {by}", by="answers")
+        raise ValueError(none_can_be_held_out(by))
     return min(usual, n_groups)
 
 

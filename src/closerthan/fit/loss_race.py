@@ -32,7 +32,7 @@ from numpy.typing import NDArray
 from closerthan.arrays import Array
 from closerthan.checks import whole
 from closerthan.comparisons import Comparisons
-from closerthan.comparisons.grouping import AUTO
+from closerthan.comparisons.grouping import AUTO, none_can_be_held_out
 from closerthan.comparisons.questions import object_set_keys, splitmix64
 from closerthan.fit.checkpoint import choice_in, refuse_another
 from closerthan.fit.ctrl_c import CancelFlag, CtrlC
@@ -202,14 +202,11 @@ def choose_and_fit(inputs: Inputs, settings: Settings, run: Run) -> Result:
                 else _broadcast_choice(inputs, settings, run)
             )
         except _OneGroupError:
-            unit = inputs.answers.split_unit(settings.by)
-            if unit in ("people", "blocks"):
+            message = none_can_be_held_out(inputs.answers.split_unit(settings.by))
+            if isinstance(message, Message):  # it says how answers can be held out
                 consequence = f'the loss is "{WITHOUT_RACE}"' if settings.is_auto else "the penalty is 0"
-                problem = (
-                    f"all answers are from one {'person' if unit == 'people' else 'block'}, so none can be held out: "
-                    f"{consequence}, and no others are compared"
-                )
-                warnings.warn(Message(problem, "pass {by} to hold out answers", by="answers"), stacklevel=3)
+                problem = f"{message.problem}: {consequence}, and no others are compared"
+                warnings.warn(message.with_problem(problem), stacklevel=3)
             loss = WITHOUT_RACE if settings.is_auto else settings.loss
             return fit(inputs, settings.replace(loss=loss, penalty=settings.penalty_strength), run)
     final, best = choice.final_settings(settings), choice.best_start

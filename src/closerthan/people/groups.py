@@ -20,6 +20,7 @@ from closerthan.arrays import Array
 from closerthan.calibration import Calibration
 from closerthan.checks import checked, whole
 from closerthan.comparisons import Comparisons, pair_numbers, pairs_of
+from closerthan.comparisons.grouping import none_can_be_held_out
 from closerthan.comparisons.questions import consecutive_numbers
 from closerthan.evaluate.cross_validation import fold_of
 from closerthan.fit.progress import trials_bar
@@ -328,8 +329,7 @@ def check_several_answers(answers: Comparisons, n_dims: int) -> None:
     question, people = answers.groups(), answers.people
     assert people is not None
     if int(question.max()) == 0:
-        number = answers.n_answers
-        raise ValueError(f"all {number:,} answers are about the same objects, so none can be held out")
+        raise ValueError(none_can_be_held_out("answers"))
     order = np.lexsort((question, people))
     same_person = people[order][1:] == people[order][:-1]
     if not (same_person & (question[order][1:] != question[order][:-1])).any():

@@ -13,7 +13,7 @@ from scipy.special import stdtrit
 from closerthan.arrays import Array
 from closerthan.checks import checked, whole
 from closerthan.comparisons import Comparisons
-from closerthan.comparisons.grouping import AUTO
+from closerthan.comparisons.grouping import AUTO, none_can_be_held_out
 from closerthan.evaluate.answer_accuracy import chance_level, imply_several_comparisons
 from closerthan.evaluate.cross_validation import fold_of
 from closerthan.evaluate.random_questions import random_among_others
@@ -503,14 +503,11 @@ def learning_curve(
     plan = plan.with_default_starts(STARTS)
     group = comparisons.groups(by)
     n_groups = int(group.max()) + 1
+    if n_groups == 1:
+        raise ValueError(none_can_be_held_out(by))
     if n_groups < 2 * FEWEST:
-        units, single = "different sets of objects", "all answers are about the same objects"
-        if by == "people":
-            units, single = "people", "all answers are from one person"
-        elif by == "blocks":
-            units, single = "blocks", "all answers are from one block"
-        reason = single if n_groups == 1 else f"there are {n_groups} {units}"
-        raise ValueError(f"{reason}; a learning curve needs at least {2 * FEWEST} {units}")
+        units = by if by in ("people", "blocks") else "different sets of objects"
+        raise ValueError(f"there are {n_groups} {units}; a learning curve needs at least {2 * FEWEST} {units}")
     if n_folds is None:
         n_folds = min(FOLDS if len(comparisons) < MANY else FEWER_FOLDS, n_groups)
     n_folds = whole("n_folds", n_folds, least=2)
