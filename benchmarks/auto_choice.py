@@ -20,6 +20,7 @@ from benchmarks.tables import table
 from closerthan.fit.loss_race import EPOCHS
 from closerthan.metrics import procrustes
 from closerthan.result import DIFFERENT, TIED
+from closerthan.settings import FitOptions
 from closerthan.wording import listed, percent
 
 COMMAND = "python -m benchmarks.auto_choice"
@@ -68,10 +69,11 @@ def ties(name: str, answers: ct.Comparisons, n_dims: int) -> tuple[list[str], np
     races = [ct.embed(answers, n_dims, loss="auto", seed=seed, epochs=1) for seed in range(SEEDS)]
     winners = [race.candidates[0].loss for race in races]
     as_good = [{race.candidates[0].loss, *race.tied_losses} for race in races]
+    worse = [{one.loss for one in race.candidates} - good for race, good in zip(races, as_good, strict=True)]
     counts = np.zeros(3)
     for one, other in itertools.combinations(range(SEEDS), 2):
         differ = winners[one] != winners[other]
-        contradict = winners[other] not in as_good[one] and winners[one] not in as_good[other]
+        contradict = winners[other] in worse[one] and winners[one] in worse[other]
         counts += 1, differ, differ and contradict
     pairs, differ, contradict = counts
     row = [name, listed(sorted(set(winners))), percent(differ / pairs, 0), percent(contradict / pairs, 0)]
@@ -80,10 +82,11 @@ def ties(name: str, answers: ct.Comparisons, n_dims: int) -> tuple[list[str], np
 
 def starts(name: str, answers: ct.Comparisons, n_dims: int) -> list[str]:
     """Return a row of the table: distances between the final maps of several starts, and after a few epochs."""
-    loss = ct.embed(answers, n_dims, loss="auto", seed=0, epochs=1).loss
+    race = ct.embed(answers, n_dims, loss="auto", seed=0, epochs=1)
     cells = []
     for epochs in (100, EPOCHS):
-        maps = [ct.embed(answers, n_dims, loss=loss, seed=seed, epochs=epochs).embedding for seed in range(SEEDS)]
+        options: FitOptions = {"loss": race.loss, "penalty": race.penalty, "epochs": epochs}
+        maps = [ct.embed(answers, n_dims, seed=seed, **options).embedding for seed in range(SEEDS)]
         distances = [procrustes(one, other).distance for one, other in itertools.combinations(maps, 2)]
         cells += [f"{np.median(distances):.3f}", f"{max(distances):.3f}"]
     return [name, *cells]
@@ -117,8 +120,9 @@ def main() -> None:
             f"at most {TIED:g} standard errors higher.",
         ],
         "starts": [
-            f"Procrustes distance between the final maps of {SEEDS} starts, and between their maps after {EPOCHS} "
-            f"epochs, when `auto` compares two starts; above {DIFFERENT:g} they are called different:",
+            f"Procrustes distance between the final maps of {SEEDS} starts with the loss and the penalty that `auto` "
+            f"chooses, and between their maps after {EPOCHS} epochs, when `auto` compares its starts; above "
+            f"{DIFFERENT:g} they are called different:",
             table(["answers", "median", "largest", f"after {EPOCHS} epochs: median", "largest"], start_rows),
         ],
     }
