@@ -191,12 +191,23 @@ class Result:
         return next((one for one in self.candidates if one.loss != self.candidates[0].loss), None)
 
     @property
+    def comparable_errors(self) -> tuple[float, ...]:
+        """The winner's held-out error plus, for each candidate, the difference between the two on the same answers.
+
+        Candidates that dropped out were evaluated on fewer answers, which may have been easier or harder, so their
+        ``held_out_error`` cannot be compared with the winner's.
+        """
+        return tuple(self.candidates[0].held_out_error + self._behind(one) for one in self.candidates)
+
+    @property
     def margin_of_choice(self) -> float | None:
         """With ``loss="auto"``, by how much the runner-up is behind the winner on the same answers; otherwise None."""
-        if self.runner_up is None:
-            return None
-        behind = self.runner_up.behind  # NaN in results of early versions
-        return self.runner_up.held_out_error - self.candidates[0].held_out_error if math.isnan(behind) else behind
+        return None if self.runner_up is None else self._behind(self.runner_up)
+
+    def _behind(self, candidate: Candidate) -> float:
+        """Return how far a candidate is behind the winner; early versions did not measure it on the same answers."""
+        is_missing = math.isnan(candidate.behind)
+        return candidate.held_out_error - self.candidates[0].held_out_error if is_missing else candidate.behind
 
     @property
     def tied_losses(self) -> tuple[str, ...]:

@@ -389,7 +389,8 @@ def test_the_penalty_of_a_named_loss_is_chosen(problem):
     assert result.runner_up is None
     [fact] = [fact for fact in facts(result, problem.train, None) if fact.name == "Penalty"]
     assert fact.value == f"{result.penalty:g}"
-    assert all(f"{one.penalty:g} {one.held_out_error:.1%}".replace("%", " %") in fact.note for one in result.candidates)
+    errors = zip(result.candidates, result.comparable_errors, strict=True)
+    assert all(f"{one.penalty:g} {error:.1%}".replace("%", " %") in fact.note for one, error in errors)
 
 
 def test_with_very_many_answers_a_named_loss_has_no_penalty_unless_asked_for():

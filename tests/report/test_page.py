@@ -214,6 +214,9 @@ def test_the_page_shows_how_the_loss_was_chosen(tmp_path, cities, fit):
     ct.write_report(cities, fit, tmp_path / "report.html")
     race = data_of(tmp_path / "report.html")["race"]
     assert [row["loss"] for row in race] == [candidate.loss for candidate in fit.candidates]
+    assert len({row["rounds"] for row in race}) > 1
+    # Candidates that dropped out earlier are compared with the winner on the answers of their own rounds.
+    assert all(row["held_out_error"] == pytest.approx(race[0]["held_out_error"] + row["behind"]) for row in race)
     chosen = fact(facts(fit, cities, None), "Loss").value
     assert chosen == f"{race[0]['loss']} with penalty {race[0]['penalty']:g}, {fit.choice_in_words}"
     ct.write_report(cities, ct.embed(cities, loss="ste", penalty=0, seed=0, epochs=2), tmp_path / "plain.html")

@@ -85,19 +85,19 @@ def _race(result: Result) -> list[Fact]:
     if result.runner_up is None:
         note = "strength of the penalty on squared distances, per object"
         if result.candidates:
-            tried = sorted((one.penalty, percent(one.held_out_error)) for one in result.candidates)
+            penalties = (one.penalty for one in result.candidates)
+            tried = sorted((p, percent(error)) for p, error in zip(penalties, result.comparable_errors, strict=True))
             note += "; chosen by the error on held-out answers: " + ", ".join(f"{p:g} {error}" for p, error in tried)
         return [Fact("Penalty", f"{result.penalty:g}", note)] if result.penalty or result.candidates else []
-    winner, *others = result.candidates
+    winner = result.candidates[0]
     value = f"{winner.loss} with penalty {winner.penalty:g}" + (
         f", {words}" if (words := result.choice_in_words) else ""
     )
     by_people = result.settings is not None and result.settings.by == "people"
     held_out = "answers of held-out people" if by_people else "held-out answers"
     best = {winner.loss: winner.held_out_error}
-    for candidate in others:  # compared with the winner on the same answers, since some took part in fewer rounds
-        behind = candidate.held_out_error if math.isnan(candidate.behind) else winner.held_out_error + candidate.behind
-        best[candidate.loss] = min(best.get(candidate.loss, math.inf), behind)
+    for candidate, error in zip(result.candidates, result.comparable_errors, strict=True):
+        best[candidate.loss] = min(best.get(candidate.loss, math.inf), error)
     best[winner.loss] = winner.held_out_error
     errors = ", ".join(f"{loss} {percent(error)}" for loss, error in best.items())
     note = f"chosen by the error on {held_out}, each loss with its best penalty: {errors}"

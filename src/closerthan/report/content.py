@@ -63,7 +63,7 @@ def content(result: Result, comparisons: Comparisons, parts: ReportParts) -> dic
         "violated": int(np.count_nonzero(~(margins(comparisons, x) > 0))),
         "history": {name: rounded(getattr(result.history, name)) for name in Record._fields},
         "best": result.best_epoch,
-        "race": [_candidate(candidate) for candidate in result.candidates],
+        "race": list(map(_candidate, result.candidates, result.comparable_errors)),
         "python": python,
         "command": command,
         "caution": caution,
@@ -79,9 +79,9 @@ def _violation(violation: Violation) -> dict[str, Any]:
     return violation._asdict() | {"people": first_few(violation.people, 3), "lines": first_few(lines, 3)}
 
 
-def _candidate(candidate: Candidate) -> dict[str, Any]:
+def _candidate(candidate: Candidate, comparable_error: float) -> dict[str, Any]:
     """Return a candidate as JSON; numbers that were not measured, as in older files, are null."""
-    values = candidate._asdict()
+    values = candidate._asdict() | {"held_out_error": comparable_error}
     return {
         name: None if isinstance(value, float) and not np.isfinite(value) else value for name, value in values.items()
     }

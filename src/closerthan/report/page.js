@@ -11,7 +11,8 @@
  *   violations: Violation[], violated: number, best: number,
  *   history: Record<Clock, number[]> &
  *     Record<"objective" | "train_error" | "validation_error" | "step", (number | null)[]>,
- *   race: {loss: string, penalty: number, held_out_error: number, train_error: number | null, rounds: number}[],
+ *   race: {loss: string, penalty: number, held_out_error: number, train_error: number | null, rounds: number,
+ *     standard_error: number | null}[],
  *   python: string | null, command: string | null, caution: string | null, methods: string, groups: Clusters | null,
  *   believe: Findings | null, colours: string[], grey: string}} ReportContent */
 
@@ -711,12 +712,13 @@
   byId("race").tBodies[0].replaceChildren(
     ...data.race.map((candidate) => {
       const row = make("tr");
-      const behind = candidate.held_out_error - data.race[0].held_out_error;
+      const behind = percent(candidate.held_out_error - data.race[0].held_out_error);
+      const plusMinus = candidate.standard_error === null ? "" : ` ± ${percent(candidate.standard_error)}`;
       row.append(make("td", candidate.loss));
       for (const text of [
         String(candidate.penalty),
         percent(candidate.held_out_error),
-        candidate === data.race[0] ? "" : percent(behind),
+        candidate === data.race[0] ? "" : behind + plusMinus,
         candidate.train_error === null ? "" : percent(candidate.train_error),
         String(candidate.rounds),
       ])
