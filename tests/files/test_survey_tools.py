@@ -86,6 +86,13 @@ def test_previews_of_a_survey_are_left_out(written):
     assert len(read_answers(written(text + preview + "\n")).comparisons) == 3
 
 
+def test_questions_that_people_did_not_answer_are_left_out(written):
+    unfinished = [TRIALS[0], (*TRIALS[1][:3], "")]  # the objects had been set beforehand
+    answers = read_answers(written(qualtrics([TRIALS, unfinished])))
+    assert said(answers) == [*EXPECTED, EXPECTED[0]]
+    assert any("1 question without a response" in note for note in answers.summary.notes)
+
+
 def test_an_export_of_qualtrics_without_objects_is_refused_with_advice(written):
     text = qualtrics([[("bee",), ("cat",)]], names=("Q3",), n_loops=2)
     with pytest.raises(ValueError, match=r"does not say which objects.*1_anchor"):
@@ -120,6 +127,13 @@ def test_actions_of_gorilla_are_not_counted_as_further_answers(written):
     assert said(read_answers(written(as_text([header, *rows])))) == EXPECTED
 
 
+@pytest.mark.parametrize("title", ["ANSWER", "Spreadsheet: Answer"])
+def test_the_correct_answer_in_the_spreadsheet_of_gorilla_is_not_the_response(written, title):
+    header, *rows = csv.reader(io.StringIO(gorilla(TRIALS)))
+    text = as_text([[*header, title], *([*row, row[-1]] for row in rows)])
+    assert said(read_answers(written(text))) == EXPECTED
+
+
 def test_sides_as_responses_of_gorilla_are_understood(written):
     sides = [(*trial[:3], "left" if trial[3] == trial[1] else "right") for trial in TRIALS]
     assert said(read_answers(written(gorilla(sides)))) == EXPECTED
@@ -138,6 +152,15 @@ def test_results_of_jatos_have_one_person_per_line(written):
     answers = read_answers(written("\n".join(map(json.dumps, lines)), "jatos_results.txt"))
     assert said(answers) == [*EXPECTED, EXPECTED[0]]
     assert answers.participants.tolist() == [1, 1, 1, 2]
+
+
+def test_the_results_of_one_person_can_take_several_lines(written):
+    assert said(read_answers(written(json.dumps(screens(JSPSYCH), indent=1), "data.txt"))) == EXPECTED
+
+
+def test_a_study_of_jatos_is_refused_with_advice(written):
+    with pytest.raises(ValueError, match=r"without its results; export these as an archive \(\.jrzip\)"):
+        read_answers(written(b"PK", "study.jzip"))
 
 
 def jrzip(path, results):

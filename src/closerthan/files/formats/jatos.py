@@ -32,7 +32,7 @@ def _is_result(path: PurePosixPath) -> bool:
 
 
 def is_json_text(path: Path) -> bool:
-    """Return whether the first line of a text file is a JSON record, or a list of records, as in results of JATOS.
+    """Return whether the first line of a text file is or begins a JSON record or list, as in results of JATOS.
 
     For a damaged compressed file the answer is False: reading it as text then reports the damage.
     """
@@ -41,6 +41,8 @@ def is_json_text(path: Path) -> bool:
             line = file.readline(sizes.LONGEST_LINE).strip()
     except DECOMPRESSION_ERRORS:
         return False
+    if line in (b"[", b"{"):
+        return True
     if line[:1] not in (b"[", b"{"):
         return False
     try:

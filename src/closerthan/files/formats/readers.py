@@ -65,6 +65,8 @@ def open_table(path: Path, is_column: Callable[[str], bool], options: FileOption
         )
     if suffix in _SPREADSHEETS:
         raise ValueError(f"{path} is a spreadsheet; save the sheet as .csv")
+    if suffix == ".jzip":
+        raise ValueError(f"{path} is a study of JATOS without its results; export these as an archive (.jrzip)")
     if path.stat().st_size == 0:
         raise NoAnswerError(f"{path} is empty: it has no answer")
     if variable is None and is_jatos_archive(path):

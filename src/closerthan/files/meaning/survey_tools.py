@@ -15,6 +15,7 @@ import numpy as np
 from closerthan.comparisons.column_names import fits, is_usual_name, plain
 from closerthan.files.formats.tables import MISSING, Column, LoadedTable, Table, TableWrapper
 from closerthan.files.meaning.conditions import SelectedRows
+from closerthan.wording import counted
 
 __all__ = ["gorilla_table", "qualtrics_table"]
 
@@ -22,6 +23,7 @@ _LOOP = re.compile(r"(\d+)_(.+)")
 _PREVIEW = frozenset({"survey preview", "survey test", "preview"})
 _RESPONSE_TIME = "response_time_s"
 _SIDES = frozenset({"left", "right"})
+_ANSWERS = ("winner", "selected", "odd", "near", "central")
 
 
 def qualtrics_table(table: Table) -> Table:
@@ -45,11 +47,17 @@ def qualtrics_table(table: Table) -> Table:
     people = next(place for place, name in enumerate(table.names) if name and plain(name) == "response_id")
     cells = _cells(table, sorted({people, *(place for loop in loops.values() for place in loop.values())}))
     titles = list(dict.fromkeys(title for loop in loops.values() for title in loop))
+    responses = [title for title in titles if any(fits(role, title) for role in _ANSWERS)] or titles
     columns: dict[str, list[str]] = {"participant": [], **{title: [] for title in titles}}
+    n_open = 0
     for row in rows:
         for loop in (loops[number] for number in sorted(loops)):
             values = {title: cells[loop[title]][row].strip() if title in loop else "" for title in titles}
-            if any(value not in MISSING for title, value in values.items() if title != _RESPONSE_TIME):
+            has_content = any(value not in MISSING for title, value in values.items() if title != _RESPONSE_TIME)
+            # The objects may have been set beforehand, for people who then did not finish.
+            has_response = any(values[title] not in MISSING for title in responses)
+            n_open += has_content and not has_response
+            if has_content and has_response:
                 columns["participant"].append(cells[people][row])
                 for title, value in values.items():
                     columns[title].append(value)
@@ -57,6 +65,10 @@ def qualtrics_table(table: Table) -> Table:
         table.path, table.format, [(name, Column.of_cells(column)) for name, column in columns.items()]
     )
     arranged.notes = [*table.notes, f"each person's {len(loops):,} repetitions are read as rows"]
+    if n_open:
+        arranged.notes.append(
+            f"left out: {counted(n_open, 'question')} without a response, as of people who did not finish"
+        )
     return arranged
 
 
@@ -80,6 +92,10 @@ def _rows_of_people(table: Table) -> list[int]:
 def gorilla_table(table: Table) -> Table:
     """Return the events of an export of Gorilla whose response is one of the objects of their trial."""
     names = [_gorilla_name(name) for name in table.names]
+    if any(name and plain(name) == "response" for name in names):
+        # A column of the spreadsheet such as ANSWER holds the correct response.
+        is_other = [name and fits("winner", name) and plain(name) != "response" for name in names]
+        names = [f"spreadsheet {name}" if other else name for name, other in zip(names, is_other, strict=True)]
     renamed = _Renamed(table, names)
     options = [
         place
