@@ -89,5 +89,5 @@ def test_a_damaged_file_is_reported_and_not_backed_up(tmp_path):
 
 def test_a_file_that_cannot_be_opened_is_reported(tmp_path):
     (tmp_path / FILE).mkdir()
-    with pytest.raises(ValueError, match=r"answers\.sqlite cannot be used .*; it must be a file"):
+    with pytest.raises(ValueError, match=r"answers\.sqlite cannot be used: .*; it must be a file"):
         Store(tmp_path / FILE)
