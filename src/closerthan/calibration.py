@@ -16,6 +16,7 @@ from closerthan.arrays import Array, one_blas_thread
 from closerthan.comparisons import Choices
 from closerthan.comparisons.questions import consecutive_numbers
 from closerthan.metrics import clustered_number, error_interval
+from closerthan.representation import tabulated
 from closerthan.signatures import readable
 from closerthan.wording import percent
 
@@ -66,6 +67,7 @@ class Tenth(NamedTuple):
         return float(self.number) if math.isnan(self.independent) else self.independent
 
 
+@tabulated
 @readable
 @dataclasses.dataclass(frozen=True)
 class Calibration:

@@ -8,11 +8,13 @@ from numpy.typing import ArrayLike, NDArray
 
 from closerthan.arrays import Array
 from closerthan.checks import checked, whole
+from closerthan.representation import shows_fields
 from closerthan.wording import percent
 
 __all__ = ["PrincipalAxes", "leading_axes", "matrix_of", "principal_axes", "procrustes_rotation"]
 
 
+@shows_fields
 class PrincipalAxes(NamedTuple):
     """A map rotated to its principal axes."""
 

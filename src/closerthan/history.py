@@ -10,14 +10,18 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from closerthan.checks import checked
+from closerthan.representation import tabulated
 from closerthan.saving import whole_file
+from closerthan.wording import html_table
 
 __all__ = ["History", "Record"]
 
 NAN = float("nan")
+MOST_SHOWN = 20  # records in the table of a notebook
 WHOLE = ("epoch", "gradients")  # columns of whole numbers
 
 
+@tabulated
 class Record(NamedTuple):
     """The state after an epoch; epoch 0 is the start."""
 
@@ -96,6 +100,10 @@ class History:
 
     def __repr__(self) -> str:
         return f"History({len(self)} records)"
+
+    def _repr_html_(self) -> str:
+        rows = [[f"{number:,}" if isinstance(number, int) else f"{number:.4g}" for number in one] for one in self]
+        return html_table(repr(self), Record._fields, rows[:MOST_SHOWN], len(rows))
 
     @checked
     def to_csv(self, path: str | Path | None = None) -> str:

@@ -14,6 +14,7 @@ from closerthan.comparisons.grouping import AUTO
 from closerthan.geometry import matrix_of, procrustes_rotation
 from closerthan.losses import Loss, loss_named
 from closerthan.objective import agreement
+from closerthan.representation import shows_fields, tabulated
 
 __all__ = [
     "Alignment",
@@ -130,6 +131,7 @@ def object_errors(answers: Comparisons | ArrayLike, embedding: ArrayLike) -> Arr
     return errors
 
 
+@tabulated
 class Interval(NamedTuple):
     """The interval from ``low`` to ``high``, such as a confidence interval."""
 
@@ -317,6 +319,7 @@ def _estimated_from_sample(
     return number * float((n_rows / len(first)) ** power)
 
 
+@shows_fields
 class Alignment(NamedTuple):
     """One map aligned with another."""
 
@@ -355,6 +358,7 @@ def procrustes(embedding: ArrayLike, reference: ArrayLike, *, scaling: bool = Tr
     return Alignment(aligned + centre, float(np.sum((aligned - centred) ** 2)) / spread)
 
 
+@shows_fields
 class Retrieval(NamedTuple):
     """Quality of retrieval by class; each number is a mean over the queries."""
 

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self, TypedDict, Typ
 from closerthan.checks import ParameterError, check_keywords, number, whole
 from closerthan.losses import LOSSES, Loss, loss_named, name_with_parameter
 from closerthan.registry import UserDefined, as_data, from_data, name_of, parameters
+from closerthan.representation import tabulated
 
 if TYPE_CHECKING:
     import numpy as np
@@ -145,6 +146,7 @@ class Budget:
         return type(self)(now + fraction * (self.deadline - now))
 
 
+@tabulated
 @dataclasses.dataclass(frozen=True)
 class Settings:
     """The settings of a fit; :func:`closerthan.embed` documents each field.

@@ -25,6 +25,7 @@ from closerthan.arrays import Array
 from closerthan.checks import checked, positive, whole
 from closerthan.losses import Loss
 from closerthan.metrics import Interval
+from closerthan.representation import shows_fields
 
 JUMP = 0.1  # a slope that changes by more than this within a finite difference is treated as discontinuous
 
@@ -195,6 +196,7 @@ def gradient_bound(fall: float, draws: int, epochs: int, batch_size: int, least_
     return 4 * fall / (epochs * (draws // batch_size) * batch_size * least_step)
 
 
+@shows_fields
 class InnerLoop(NamedTuple):
     """Lemma 1's constants for one epoch; its condition is that every Gamma is positive."""
 

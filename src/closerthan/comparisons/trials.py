@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from closerthan.arrays import frozen
 from closerthan.checks import checked
+from closerthan.representation import shows_fields
 from closerthan.signatures import readable
 
 __all__ = ["SIDES", "Trials"]
@@ -26,6 +27,7 @@ UNKNOWN = -1  # position of an object that was not recorded
 _SIDE = {"left": 0, "l": 0, "right": 1, "r": 1, "": UNKNOWN}
 
 
+@shows_fields
 @readable
 @dataclasses.dataclass(frozen=True, eq=False, init=False)
 class Trials:

@@ -6,12 +6,14 @@ from typing import Any
 
 from closerthan.checks import checked
 from closerthan.datasets.fetching import Remote
-from closerthan.wording import file_size
+from closerthan.wording import file_size, html_table
 
 __all__ = ["About", "Catalogue"]
 
+TITLES = ("name", "answers", "objects", "download", "here", "licence", "what")  # of the columns of a catalogue
 
-@dataclasses.dataclass(frozen=True)
+
+@dataclasses.dataclass(frozen=True, repr=False)
 class About:
     """Description of a data set.
 
@@ -55,9 +57,18 @@ class About:
         sizes = [file.size for file in self.files if file.size is not None]
         return file_size(sum(sizes)) if len(sizes) == len(self.files) else "unknown"
 
+    def __repr__(self) -> str:
+        return f"About({self.name}: {self.answers} answers about {self.n_objects:,} objects, {self.what})"
+
     def __str__(self) -> str:
+        return "\n".join([f"{self.name}: {self.what}", *(f"{name}: {text}" for name, text in self._lines.items())])
+
+    def _repr_html_(self) -> str:
+        return html_table("", ("", ""), list({self.name: self.what, **self._lines}.items()))
+
+    @property
+    def _lines(self) -> dict[str, str]:
         lines = {
-            "": f"{self.name}: {self.what}",
             "answers": f"{self.answers}, about {self.n_objects:,} objects",
             "licence": self.licence,
             "more": self.page,
@@ -67,7 +78,7 @@ class About:
             size = "size unknown" if file.size is None else file_size(file.size)
             where = f"{file.address} ({size})" if place is None else str(place)
             lines[file.name] = f"{where}, sha256 {file.sha256[:12]}...{publisher}"
-        return "\n".join(f"{name + ': ' if name else ''}{text}" for name, text in lines.items())
+        return lines
 
 
 class Catalogue(tuple[About, ...]):
@@ -84,8 +95,13 @@ class Catalogue(tuple[About, ...]):
         return about
 
     def __repr__(self) -> str:
-        header = ("name", "answers", "objects", "download", "here", "licence", "what")
-        rows = [
+        return _aligned([TITLES, *self._rows()])
+
+    def _repr_html_(self) -> str:
+        return html_table("", TITLES, self._rows())
+
+    def _rows(self) -> list[tuple[str, ...]]:
+        return [
             (
                 one.name,
                 one.answers,
@@ -97,7 +113,6 @@ class Catalogue(tuple[About, ...]):
             )
             for one in self
         ]
-        return _aligned([header, *rows])
 
 
 def _aligned(rows: Sequence[Sequence[str]]) -> str:

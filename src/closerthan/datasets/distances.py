@@ -6,8 +6,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from closerthan.comparisons import Comparisons
+from closerthan.representation import shows_fields
 
 
+@shows_fields
 class Distances(NamedTuple):
     """Distances between named objects."""
 

@@ -8,10 +8,12 @@ from numpy.typing import NDArray
 
 from closerthan.checks import checked, number, whole
 from closerthan.comparisons import Comparisons, reversed_rows
+from closerthan.representation import shows_fields
 
 N_HIDDEN = 40  # dimensions in which the synthetic classes differ
 
 
+@shows_fields
 class Labelled(NamedTuple):
     """Features, one row per object, and class labels."""
 

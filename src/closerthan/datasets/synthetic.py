@@ -7,8 +7,10 @@ from numpy.typing import NDArray
 
 from closerthan.checks import checked, number, whole
 from closerthan.comparisons import Comparisons, pairs_of, reversed_rows
+from closerthan.representation import shows_fields
 
 
+@shows_fields
 class Synthetic(NamedTuple):
     """Points, training answers and test answers, which are never flipped."""
 

@@ -16,6 +16,7 @@ from closerthan.evaluate.answer_accuracy import AnswerAccuracy, HeldOutAnswers
 from closerthan.evaluate.random_questions import random_among_others
 from closerthan.fit.plan import FitPlan
 from closerthan.metrics import Interval, margins, ratio_variance
+from closerthan.representation import tabulated
 from closerthan.result import Result
 from closerthan.settings import FitOptions, Settings, TimeOverError, lists_options
 from closerthan.wording import counted, p_number, p_value, percent, percent_interval, percent_range, percentage_points
@@ -45,6 +46,7 @@ CSV_TITLES = ("error", "low", "high", "standard_error", "training_error")
 CSV_ANSWER_TITLES = ("answer_accuracy", "answer_accuracy_low", "answer_accuracy_high", "bits_per_answer")
 
 
+@tabulated
 @dataclasses.dataclass(frozen=True, repr=False, eq=False)
 class Scores:
     """Errors on held-out comparisons, for each fit and for each split unit.
@@ -128,6 +130,7 @@ def titles_with_answers(titles: Sequence[str], scores: Scores) -> tuple[str, ...
     return (*("error" if title == "held-out error" else title for title in titles), "answers")
 
 
+@tabulated
 class Gain(NamedTuple):
     """The improvement of one kind of map over another, on the same held-out comparisons."""
 

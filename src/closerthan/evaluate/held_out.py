@@ -22,6 +22,7 @@ from closerthan.evaluate.facts import amount
 from closerthan.evaluate.random_questions import ONLY_RANDOM, random_among_others, random_part
 from closerthan.fit.plan import FitPlan
 from closerthan.metrics import clustered_number, effective_number, error_interval, log_odds, margins
+from closerthan.representation import tabulated
 from closerthan.result import Result
 from closerthan.settings import FitOptions, Settings, lists_options
 from closerthan.wording import percent_interval
@@ -32,6 +33,7 @@ FEWEST_TO_CALIBRATE = 100  # comparisons, or whole answers
 MOST_OF_RANDOM = 0.5  # fraction of the random questions that may be held out; the fit needs some of them, too
 
 
+@tabulated
 @dataclass(frozen=True, repr=False)
 class HeldOutError:
     """The fraction of held-out comparisons that maps fitted without them get wrong, and the same for whole answers.

@@ -14,6 +14,7 @@ from closerthan.files.formats.opening import name_file_in_errors
 from closerthan.files.formats.parquet import read_numbers
 from closerthan.files.formats.readers import suffix_of
 from closerthan.files.formats.tables import as_number, excerpt, is_number
+from closerthan.representation import shows_fields
 
 __all__ = ["Features", "read_features"]
 
@@ -22,6 +23,7 @@ _ARRAYS = ("features", "embedding", "embeddings", "activations", "similarities",
 _NAME_TITLES = ("", "name", "names", "object", "label", "id")
 
 
+@shows_fields
 @dataclasses.dataclass(frozen=True, eq=False)
 class Features:
     """A table of numbers with one row per object; missing numbers are NaN.

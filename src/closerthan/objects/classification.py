@@ -14,6 +14,7 @@ from closerthan.checks import checked, whole
 from closerthan.comparisons import Comparisons
 from closerthan.metrics import kish_number, proportion_standard_error
 from closerthan.objects.triplet_kernels import triplet_kernel
+from closerthan.representation import tabulated
 from closerthan.signatures import readable
 from closerthan.wording import percent
 
@@ -23,6 +24,7 @@ NEIGHBOURS = 5
 METHODS = ("svm", "neighbours")
 
 
+@tabulated
 @dataclass(frozen=True, repr=False, eq=False)
 class LabelScores:
     """Agreement of object labels with answers.

@@ -30,7 +30,7 @@ from closerthan.metrics import margins
 from closerthan.objects.mixture import Mixture
 from closerthan.settings import ENDED, Budget, FitOptions, Settings, TimeOverError, lists_options
 from closerthan.uncertainty.refitter import StoppedEarly
-from closerthan.wording import counted, percent
+from closerthan.wording import counted, html_table, percent
 
 __all__ = ["Views", "embed_views", "is_better"]
 
@@ -174,6 +174,10 @@ class Views:
     def __repr__(self) -> str:
         shares = ", ".join(percent(share, digits=0) for share in self.shares)
         return f"Views({counted(self.n_views, 'map')} of {self.maps.shape[1]:,} objects, {shares} of the answers)"
+
+    def _repr_html_(self) -> str:
+        rows = [(str(number + 1), percent(share, digits=0)) for number, share in enumerate(self.shares)]
+        return html_table(f"{self!r}: {self.advice}", ("view", "share of the answers"), rows)
 
 
 def _varied(answers: Comparisons, rows: NDArray[np.intp], number: int) -> NDArray[np.intp]:

@@ -46,6 +46,7 @@ from closerthan.files.meaning.summary import Summary, describe_counts, repeated_
 from closerthan.files.meaning.times_and_sides import option_positions, response_times
 from closerthan.files.stored.large import read_large
 from closerthan.messages import Message, message_of, value_error
+from closerthan.representation import shows_fields
 from closerthan.signatures import lists_keywords
 from closerthan.wording import counted
 
@@ -55,6 +56,7 @@ _TRAIN = frozenset({"train", "training", "fit"})
 _TEST = frozenset({"test", "testing", "held_out", "heldout", "validation", "valid", "val", "eval"})
 
 
+@shows_fields
 @dataclasses.dataclass(frozen=True)
 class Answers:
     """The result of :func:`read_answers`.

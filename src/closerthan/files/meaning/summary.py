@@ -9,11 +9,13 @@ from closerthan.comparisons import Comparisons, pair_questions
 from closerthan.files.formats.tables import abbreviated
 from closerthan.files.meaning.interpretation import RULES
 from closerthan.messages import prefixed
+from closerthan.representation import tabulated
 from closerthan.wording import percent
 
 _MAX_LISTED = 12  # unused columns listed in the text
 
 
+@tabulated
 @dataclasses.dataclass(frozen=True)
 class Summary:
     """The content of a file of answers, and how it was used; ``str`` gives a short text.
