@@ -329,7 +329,9 @@ def test_whole_answers_are_counted_where_an_answer_makes_several_comparisons(tmp
     assert abs(curve.accuracies[-1] - held_out.accuracy) < 0.04
     assert curve.accuracies[0] < curve.accuracies[-1]
     assert curve.answer_chance == pytest.approx(1 / 3)
-    assert any("whole answers; chance is 33.3 %" in sentence for sentence in curve.sentences())
-    assert {len(row) for row in curve.table()} == {len(curve.titles)} == {5}
+    assert abs(curve.bits[-1] - held_out.bits) < 0.06
+    assert curve.bits[-1] < curve.bits[0] < curve.guessing_bits == pytest.approx(np.log2(3))
+    assert any("bits per answer; chance is 33.3 %" in sentence for sentence in curve.sentences())
+    assert {len(row) for row in curve.table()} == {len(curve.titles)} == {6}
     curve.to_csv(tmp_path / "curve.csv")
-    assert (tmp_path / "curve.csv").read_text().splitlines()[0].endswith(",answer_accuracy")
+    assert (tmp_path / "curve.csv").read_text().splitlines()[0].endswith(",answer_accuracy,bits_per_answer")

@@ -348,4 +348,5 @@ class HeldOutAnswers:
         calibration = ChoiceCalibration.fitted(choices, scores)
         logs = calibration.log_probability(choices, scores)
         units = consecutive_numbers(self._comparisons.groups(by)[choices.rows])
-        return AnswerAccuracy.measured(choices, right, units, logs, overlap=overlap), calibration
+        ceilings = tuple(answer_ceilings(self._comparisons, choices))
+        return AnswerAccuracy.measured(choices, right, units, logs, overlap=overlap, ceilings=ceilings), calibration

@@ -101,8 +101,13 @@ class Scores:
         """Return the cells of a printed table: the errors, and the gap to other scores with its p value."""
         compared = ("", "") if gap is None else (percentage_points(gap.mean), p_number(gap.p_value))
         errors = percent(self.mean), percent_range(*self.interval), percent(float(self.training.mean()))
-        whole = () if self.answers is None else (percent(self.answers.accuracy),)
+        whole = () if self.answers is None else (percent(self.answers.accuracy), f"{self.answers.bits:.2f}")
         return *errors, *compared, *whole
+
+    @property
+    def ceilings_in_words(self) -> list[str]:
+        """Sentences about the noise ceilings of whole answers; none if no question was repeated."""
+        return [] if self.answers is None else [str(ceiling) for ceiling in self.answers.ceilings]
 
     def csv_cells(self, gap: "Gain | None") -> list[str]:
         """Return the cells of a CSV file: ``CSV_TITLES``, then the gap with its interval and p value."""
@@ -118,7 +123,7 @@ class Scores:
 
 
 def titles_with_answers(titles: Sequence[str], scores: Scores) -> tuple[str, ...]:
-    """Return the titles of a table of :meth:`Scores.cells`, with a further column if whole answers were counted.
+    """Return the titles of a table of :meth:`Scores.cells`, with further columns if whole answers were counted.
 
     Examples
     --------
@@ -127,7 +132,7 @@ def titles_with_answers(titles: Sequence[str], scores: Scores) -> tuple[str, ...
     """
     if scores.answers is None:
         return tuple(titles)
-    return (*("error" if title == "held-out error" else title for title in titles), "answers")
+    return (*("error" if title == "held-out error" else title for title in titles), "answers", "bits")
 
 
 @tabulated

@@ -136,6 +136,7 @@ class DimsChoice:
         lines = [
             self.verdict,
             Folds(self.by, self.n_folds, self.n_repeats).in_words(self.scores[1]),
+            *self.scores[1].ceilings_in_words,
         ]
         if self.chosen > MOST_IN_FIGURE:
             deficit = percentage_points(self.scores[MOST_IN_FIGURE].mean - self.scores[self.chosen].mean)

@@ -93,6 +93,7 @@ class LossComparison:
         lines = [
             verdict,
             Folds(self.by, self.n_folds, self.n_repeats).in_words(self.scores[self.best]),
+            *self.scores[self.best].ceilings_in_words,
         ]
         if self.stopped_by:
             lines.append(f"{ENDED[self.stopped_by]} after {len(self.scores)} of {len(LOSSES)} losses")

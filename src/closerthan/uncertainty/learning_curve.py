@@ -2,6 +2,7 @@
 
 import dataclasses
 import functools
+import math
 from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple, Self, Unpack
@@ -14,7 +15,7 @@ from closerthan.arrays import Array
 from closerthan.checks import checked, whole
 from closerthan.comparisons import Comparisons
 from closerthan.comparisons.grouping import AUTO, none_can_be_held_out
-from closerthan.evaluate.answer_accuracy import chance_level, imply_several_comparisons
+from closerthan.evaluate.answer_accuracy import imply_several_comparisons
 from closerthan.evaluate.cross_validation import fold_of
 from closerthan.evaluate.random_questions import random_among_others
 from closerthan.evaluate.repeats import NoiseCeiling, answer_ceilings, noise_ceilings
@@ -118,7 +119,9 @@ class LearningCurve:
         True if some questions were not drawn at random, and errors were measured on random questions only.
     accuracies, answer_chance
         For each size, the fraction of whole answers outside the subsets that the maps predict, and that of random
-        choices; None if each answer is a single comparison.
+        choices; None and NaN if each answer is a single comparison.
+    bits, guessing_bits
+        The same for bits per answer: the mean of ``-log2 P``, where P is the probability of a whole answer.
     answer_ceilings
         Noise ceilings of whole answers; empty if each answer is a single comparison.
     """
@@ -138,7 +141,9 @@ class LearningCurve:
     n_answers: int = 0
     only_random: bool = False
     accuracies: Array | None = None
-    answer_chance: float | None = None
+    answer_chance: float = math.nan
+    bits: Array | None = None
+    guessing_bits: float = math.nan
     answer_ceilings: tuple[NoiseCeiling, ...] = ()
 
     def with_replicates(self, replicates: Replicates) -> Self:
@@ -164,10 +169,10 @@ class LearningCurve:
         """Titles of :meth:`table`."""
         if self.accuracies is None:
             return self.by, "held-out error", "95 % interval", "curve"
-        return self.by, "error", "95 % interval", "curve", "whole answers right"
+        return self.by, "error", "95 % interval", "curve", "whole answers", "bits"
 
     def table(self) -> list[tuple[str, ...]]:
-        """Return errors and predictions as text; where whole answers were counted, also their accuracy."""
+        """Return errors and predictions as text; where whole answers were counted, also their accuracy and bits."""
         limits = zip(self.numbers, self.errors, *self.intervals, self.law.at(self.numbers), strict=True)
         rows: list[tuple[str, ...]] = [
             (f"{number:,.0f}", percent(error), percent_range(low, high), percent(fitted))
@@ -175,10 +180,11 @@ class LearningCurve:
         ]
         for one, what in ((self.now, "(all)"), (self.twice, "(twice as many)")):
             rows.append((f"{one.number:,.0f} {what}", "", percent_range(one.low, one.high), percent(one.error)))
-        if self.accuracies is None:
+        if self.accuracies is None or self.bits is None:
             return rows
-        cells = [*(percent(one) for one in self.accuracies.tolist()), "", ""]
-        return [(*row, cell) for row, cell in zip(rows, cells, strict=True)]
+        both = zip(self.accuracies.tolist(), self.bits.tolist(), strict=True)
+        cells = [*((percent(accuracy), f"{bits:.2f}") for accuracy, bits in both), ("", ""), ("", "")]
+        return [(*row, *of_answers) for row, of_answers in zip(rows, cells, strict=True)]
 
     @property
     def intervals(self) -> tuple[Array, Array]:
@@ -340,11 +346,12 @@ class LearningCurve:
             sentences = [f"{subject} are {predicted} better than by chance, which is 50 %: their error is {now}"]
         else:
             sentences = [f"{subject} are predicted with an error of {now}"]
-        if self.accuracies is not None and self.answer_chance is not None:
+        if self.accuracies is not None and self.bits is not None:
             sentences[0] += " of comparisons"
             sentences.append(
                 f"maps of {self.numbers[-1]:,.0f} {self.by} predict {percent(float(self.accuracies[-1]))} of the other "
-                f"whole answers; chance is {percent(self.answer_chance)}"
+                f"whole answers, with {self.bits[-1]:.2f} bits per answer; chance is {percent(self.answer_chance)}, "
+                f"and guessing takes {self.guessing_bits:.2f} bits"
             )
         if self.only_random:
             sentences[0] += ", measured on random questions only, as others may be harder"
@@ -413,12 +420,11 @@ class LearningCurve:
             [f"{one.number:.0f}", "", *(f"{value:.6f}" for value in (one.low, one.high, one.error))]
             for one in (self.now, self.twice)
         ]
-        if self.accuracies is not None:
-            titles.append("answer_accuracy")
-            rows = [
-                [*row, cell]
-                for row, cell in zip(rows, [*(f"{one:.6f}" for one in self.accuracies.tolist()), "", ""], strict=True)
-            ]
+        if self.accuracies is not None and self.bits is not None:
+            titles += ["answer_accuracy", "bits_per_answer"]
+            both = zip(self.accuracies.tolist(), self.bits.tolist(), strict=True)
+            cells = [*([f"{accuracy:.6f}", f"{bits:.6f}"] for accuracy, bits in both), ["", ""], ["", ""]]
+            rows = [[*row, *of_answers] for row, of_answers in zip(rows, cells, strict=True)]
         whole_csv(path, titles, rows)
 
     def noise_to_csv(self, path: str | Path) -> None:
@@ -531,7 +537,7 @@ def learning_curve(
             x = fit_map(comparisons.take(rows), np.random.default_rng(refitter.seed)).embedding
             odds = np.nan_to_num(log_odds(comparisons, x, refitter.loss), nan=0.0)
             clipped = np.clip(odds, -LARGEST_LOG_ODDS, LARGEST_LOG_ODDS).astype(np.float32)
-            return clipped, None if whole_answers is None else whole_answers.right(x)
+            return clipped, None if whole_answers is None else whole_answers.scored(x, refitter.loss, rows)
 
         outcome = refitter.run([functools.partial(scores, rows) for rows in parts], tick)
     measured = PartErrors(group, comparisons.weights, len(fractions), random)
@@ -564,6 +570,7 @@ def learning_curve(
         else:
             stopped_by, after = replicates.stopped_by, f"{len(replicates):,} of {n_replicates:,} replicates"
     ceilings = tuple(noise_ceilings(comparisons))
+    of_answers = {} if whole_answers is None else whole_answers.measured
     curve = LearningCurve(
         "people" if by == "people" else "answers",  # answers are counted even if blocks are the split unit
         _count(comparisons, by),
@@ -578,9 +585,8 @@ def learning_curve(
         shape=(comparisons.n_objects, plan.settings.n_dims),
         n_answers=comparisons.n_answers,
         only_random=random is not None,
-        accuracies=None if whole_answers is None else whole_answers.means,
-        answer_chance=None if whole_answers is None else chance_level(comparisons),
         answer_ceilings=() if whole_answers is None else tuple(answer_ceilings(comparisons)),
+        **of_answers,
     )
     return curve if replicates is None else curve.with_replicates(replicates)
 

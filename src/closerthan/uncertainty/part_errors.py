@@ -14,10 +14,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from closerthan.accuracy import correct_choices, pair_similarities
+from closerthan.accuracy import chance_levels, correct_choices, pair_scores, pair_similarities
 from closerthan.arrays import Array
-from closerthan.calibration import Calibration
+from closerthan.calibration import Calibration, ChoiceCalibration
 from closerthan.comparisons import Choices, Comparisons
+from closerthan.losses import Loss
+from closerthan.metrics import log_odds
 
 __all__ = ["PartAccuracies", "PartErrors", "growing"]
 
@@ -112,7 +114,7 @@ class PartErrors:
 
 
 class PartAccuracies:
-    """Accuracy of whole answers by maps fitted to subsets of several sizes, on the answers outside each subset.
+    """Accuracy and bits of whole answers by maps fitted to subsets of several sizes, on the answers outside them.
 
     Parameters
     ----------
@@ -127,11 +129,13 @@ class PartAccuracies:
 
     Examples
     --------
+    >>> from closerthan.losses import STE
     >>> odd_ones = [[0, 1, 2], [1, 0, 2], [0, 1, 3], [1, 0, 3]]
     >>> answers = Comparisons.from_triplets(odd_ones, answers=[0, 0, 1, 1])
     >>> parts = PartAccuracies(answers, np.array([0, 0, 1, 1]), 1)
-    >>> parts.add(0, np.array([0, 1]), parts.right(np.array([[0.0], [1.0], [5.0], [9.0]])))
-    >>> parts.means
+    >>> first = np.array([0, 1])
+    >>> parts.add(0, first, parts.scored(np.array([[0.0], [1.0], [5.0], [9.0]]), STE(), first))
+    >>> parts.measured["accuracies"]
     array([1.])
     """
 
@@ -142,22 +146,40 @@ class PartAccuracies:
         weights = np.ones(len(self._choices)) if self._choices.weights is None else self._choices.weights
         self._weights = weights if scored is None else weights * scored[self._choices.rows]
         self._group, self._row_group = group[self._choices.rows], group
-        self._sums = np.zeros((2, n_sizes))
+        self._sums, self._totals = np.zeros((2, n_sizes)), np.zeros(n_sizes)
 
-    def right(self, x: Array) -> Array:
-        """Return which answers a map predicts; ties are split."""
-        return correct_choices(self._choices, pair_similarities(self._choices, x))
+    def _outside(self, rows: NDArray[Any]) -> NDArray[np.bool_]:
+        """Return which answers are scored on the map fitted to ``rows``."""
+        return ~np.isin(self._group, self._row_group[rows]) & (self._weights > 0)
 
-    def add(self, size: int, rows: NDArray[Any], right: NDArray[Any]) -> None:
-        """Add the predictions of all answers by the map fitted to ``rows``."""
-        weights = self._weights * ~np.isin(self._group, self._row_group[rows])
-        self._sums[:, size] += weights @ right, weights.sum()
+    def scored(self, x: Array, loss: Loss, rows: NDArray[Any]) -> Array:
+        """Return which answers outside ``rows`` the map fitted to them predicts (ties are split), and their bits.
+
+        The probabilities of answers come from a slope and a lapse rate fitted to the same answers.
+        """
+        outside = self._choices.take(np.flatnonzero(self._outside(rows)))
+        if not len(outside):
+            return np.zeros((2, 0))
+        right = correct_choices(outside, pair_similarities(outside, x))
+        scores = pair_scores(outside, lambda pairs: log_odds(pairs, x, loss))
+        logs = ChoiceCalibration.fitted(outside, scores).log_probability(outside, scores)
+        return np.stack([right, -logs / np.log(2)])
+
+    def add(self, size: int, rows: NDArray[Any], scores: Array) -> None:
+        """Add the scores (see :meth:`scored`) of the map fitted to ``rows``."""
+        weights = self._weights[self._outside(rows)]
+        self._sums[:, size] += scores @ weights
+        self._totals[size] += weights.sum()
 
     @property
-    def means(self) -> Array:
-        """The accuracy of each size; NaN without a map of this size."""
+    def measured(self) -> dict[str, Any]:
+        """The accuracy and the bits per answer of each size, NaN without a map of this size, and those of guessing."""
         with np.errstate(invalid="ignore"):
-            return np.asarray(self._sums[0] / self._sums[1])
+            accuracies, bits = self._sums / self._totals
+        chance = chance_levels(self._choices)
+        guessing = {"answer_chance": chance, "guessing_bits": -np.log2(chance)}
+        means = {name: float(np.average(one, weights=self._choices.weights)) for name, one in guessing.items()}
+        return {"accuracies": accuracies, "bits": bits, **means}
 
 
 def growing(

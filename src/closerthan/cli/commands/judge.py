@@ -358,7 +358,7 @@ def dims(
         settings=fitting.settings,
         **fitting.run_options(sys.stderr.isatty()),
     )
-    print_columns(choice.titles, choice.table())
+    print_columns(choice.titles, choice.table(), gap=3 - ("bits" in choice.titles))
     _print_notes(
         "gain: in percentage points over one dimension fewer, and p of its paired test",
         choice.sentences,
@@ -405,7 +405,7 @@ def compare(
         settings=fitting.settings,
         **fitting.run_options(sys.stderr.isatty()),
     )
-    print_columns(comparison.titles, comparison.table())
+    print_columns(comparison.titles, comparison.table(), gap=3 - ("bits" in comparison.titles))
     _print_notes(
         f"behind: percentage points above the error of {comparison.best}, and p of the paired test",
         comparison.sentences,
@@ -431,7 +431,8 @@ def _print_notes(columns: str, sentences: Sequence[str], scores: "Scores") -> No
     if scores.answers is not None:
         chance = (
             "error: held-out comparisons that are predicted wrongly, chance is 50 %; answers: held-out whole answers "
-            f"that are predicted correctly, chance is {percent(scores.answers.chance)}"
+            f"that are predicted correctly, chance is {percent(scores.answers.chance)}; bits: -log2 of the probability "
+            f"of a held-out whole answer, guessing is {scores.answers.guessing_bits:.2f}"
         )
     typer.echo("")
     print_wrapped(f"{columns}; {chance}", indent=0)

@@ -177,7 +177,7 @@ def enough(
         save_figures(draft, {"learning-curve.png": learning_curve_figure(curve)}, output.figure_format)
         if curve.ceilings:
             curve.noise_to_csv(draft / "noise.csv")
-    print_columns(curve.titles, curve.table())
+    print_columns(curve.titles, curve.table(), gap=3 - ("bits" in curve.titles))
     typer.echo("")
     print_sentences([*curve.sentences(curve_options.error), OTHER_ERRORS])
     end_with_folder(folder, ENOUGH, curve.stopped_by)
