@@ -69,6 +69,26 @@ def test_long_texts_are_shown_completely(browser, tmp_path):
             assert problems(browser) == [], size
 
 
+@pytest.mark.parametrize("form", ["text", "sound"])
+def test_nothing_is_cut_off_in_a_question_with_many_options(browser, tmp_path, form):
+    text = "Texts of about sixty characters are common, like this one. " * 3
+    objects = tuple(
+        Stimulus(f"object {number}", "", None, f"{text}{number}")
+        if form == "text"
+        else Stimulus(f"object {number}", f"tone {number}", sound(tmp_path / f"{number}.wav"))
+        for number in range(9)
+    )
+    study = small(tmp_path, kind="nearest", shown=8, picks=2, must_play=False, number=4)
+    with serving(dataclasses.replace(study, objects=objects)) as server:
+        open_first_question(browser, server)
+        for size in screens(browser):
+            cut = browser.ask("""[...document.querySelectorAll('.thing, .play, .option')].filter((one) =>
+                one.scrollWidth > one.clientWidth || one.scrollHeight > one.clientHeight + 1
+                || one.getBoundingClientRect().right > innerWidth).map((one) => one.className)""")
+            assert cut == [], size
+            assert problems(browser) == [], size
+
+
 @pytest.mark.parametrize("kind", ["closer", "odd"])
 def test_sounds_have_cards_of_the_same_size_as_pictures(browser, tmp_path, kind):
     study = small(tmp_path, kind=kind, must_play=False)
