@@ -4,8 +4,8 @@ An answer is one choice, or several successive ones, among pairs of objects (:cl
 with ste's similarity and Luce's choice rule: the probability of a pair is proportional to the exponential of minus its
 squared distance, or of its squared distance if the least similar pair was to be chosen. Comparisons of one answer are
 not independent. If they were treated so, a second map would explain doubtful answers, all of whose comparisons seem to
-be wrong together. For the same reason, the answer that names the odd one of more than three objects counts as one
-choice: its log probability is the mean over the choices of the pairs that belong together.
+be wrong together. For the same reason, the log probability of a set, or of the odd one of more than three objects, whose
+choices are not successive, is multiplied by a factor with which guessing has the probability of chance.
 """
 
 from collections.abc import Callable
@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import softmax
 
+from closerthan.accuracy import chance_levels
 from closerthan.arrays import Array
 from closerthan.comparisons import Choices, Comparisons
 from closerthan.comparisons.questions import consecutive_numbers
@@ -41,7 +42,7 @@ class Mixture:
     weights
         Weights of the answers.
     parts
-        The factor of each choice's log probability: 1, or such that the choices of an answer count as one.
+        The factor of the log probability of each choice.
     """
 
     comparisons: Comparisons
@@ -57,7 +58,8 @@ class Mixture:
         answer = np.arange(len(comparisons)) if numbers is None else consecutive_numbers(numbers)
         choices = Choices.of(comparisons)
         weights = np.ones(len(choices)) if choices.weights is None else choices.weights
-        parts = np.where(choices.is_odd_of_many, 1.0 / choices.n_choices_of_answers, 1.0)
+        independent = np.add.reduceat(-np.log(choices.sizes), choices.first_choices)
+        parts = np.log(chance_levels(choices)) / independent
         return cls(comparisons, answer, choices, weights, parts[choices.answers])
 
     @property
