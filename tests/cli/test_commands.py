@@ -783,6 +783,17 @@ class TestErrors:
         assert "warning: 1 of 22 objects occur in no comparison ('Atlantis')" in done.stderr
         assert "UserWarning" not in done.stderr
 
+    def test_a_name_that_the_font_lacks_is_reported_once(self, empty_folder):
+        rows = ["anchor,near,far", *["🍒,b,c", "b,🍒,c", "c,b,🍒"] * 4]
+        (empty_folder / "fruit.csv").write_text("\n".join(rows), encoding="utf-8")
+        done = closerthan("fit", "fruit.csv", "--loss", "soe", "--penalty", "0", "--no-report")
+        assert done.stderr.count("warning: Glyph") == 1
+        assert "all answers are about the same objects, so none can be held out" in " ".join(done.stdout.split())
+
+    def test_central_says_how_many_objects_have_no_score(self, empty_folder):
+        (empty_folder / "same.csv").write_text("anchor,near,far\na,b,c\na,b,c\n")
+        assert "1 without a score is missing" in closerthan("central", "same.csv").stdout
+
 
 def names_with(name):
     with open("names.txt", "w") as file:

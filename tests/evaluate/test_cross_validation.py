@@ -71,6 +71,20 @@ def test_a_constant_gain_is_significant_and_a_variable_one_is_not():
     assert not gain(scores_of(BEFORE), scores_of([0.20, 0.40, 0.20, 0.38, 0.20])).is_sure
 
 
+def test_an_error_that_all_units_share_is_no_more_certain_than_their_number_allows():
+    low, high = scores_of([0.0, 0.0, 0.0]).interval
+    assert low == 0
+    assert high > 0.5
+    assert scores_of(np.zeros(3000)).interval.high < 0.01
+
+
+@pytest.mark.parametrize(("n_units", "is_sure"), [(3, False), (8, True)])
+def test_a_gain_that_all_units_share_is_significant_only_if_there_are_enough(n_units, is_sure):
+    found = gain(scores_of(np.ones(n_units)), scores_of(np.zeros(n_units)))
+    assert found.is_sure == is_sure
+    assert (found.p_value < 0.05) == is_sure
+
+
 @pytest.mark.parametrize("weight", [1.0, 50.0])
 def test_a_gain_is_tested_over_units_however_many_comparisons_each_has(weight):
     after = (0.29, 0.30, 0.28, 0.28, 0.28)

@@ -165,7 +165,9 @@ def check_target(folder: Path, force: bool, parts: Collection[str] = tuple(WHAT)
         names = {one for name in parts for one in in_formats(name)}
         others = sorted(entry.name for entry in folder.iterdir() if entry.name not in names)
         if others:
-            raise ValueError(f"{folder} holds {others[0]}, which is not part of a result; choose another folder")
+            raise ValueError(
+                f"{folder} holds {others[0]}, which is not part of this result; delete it, or choose another folder"
+            )
         if any(folder.iterdir()) and not force:
             raise ValueError(f"{folder} exists; pass --force to replace it, or choose another folder with --out")
     elif folder.exists():

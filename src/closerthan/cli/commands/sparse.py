@@ -143,8 +143,8 @@ def _print(result: "SparseDimensions") -> None:
         print_columns(("dimension", "sum", "objects", "returned", "top objects"), rows)
         typer.echo("")
     for name, value in result.accuracy.table():
-        print_wrapped(f"{name:<15}{value}")
-    print_wrapped(f"{'penalty':<15}{result.penalty:.3g}")
+        print_wrapped(f"{name:<18}{value}")
+    print_wrapped(f"{'penalty':<18}{result.penalty:.3g}")
     if result.advice:
         typer.echo("")
         print_sentences(result.advice)
