@@ -790,6 +790,12 @@ class TestErrors:
         assert done.stderr.count("warning: Glyph") == 1
         assert "all answers are about the same objects, so none can be held out" in " ".join(done.stdout.split())
 
+    def test_a_narrow_terminal_loses_no_number_of_a_table(self, empty_folder, monkeypatch):
+        (empty_folder / "few.csv").write_text("anchor,near,far\na,b,c\na,c,d\nb,a,d\nd,c,b\n")
+        wide = closerthan("central", "few.csv").stdout.split()
+        monkeypatch.setenv("COLUMNS", "20")
+        assert closerthan("central", "few.csv", "--force").stdout.split() == wide
+
     def test_central_says_how_many_objects_have_no_score(self, empty_folder):
         (empty_folder / "same.csv").write_text("anchor,near,far\na,b,c\na,b,c\n")
         assert "1 without a score is missing" in closerthan("central", "same.csv").stdout

@@ -139,7 +139,7 @@ def test_answers_without_a_probability_are_refused():
     odd_of_four = ct.Comparisons.from_triplets(
         [[a, b, 3] for a in range(3) for b in range(3) if a != b], people=[0] * 6, answers=[0] * 6
     )
-    with pytest.raises(ValueError, match="1 of 1 answers name the odd one of more than three objects.* rankings$"):
+    with pytest.raises(ValueError, match=r"1 of 1 answers name the odd one of more than three objects.* rankings$"):
         ct.answer_effects(odd_of_four, 1, **QUICK)
     odd_of_three = World(3, n_people=3, each=40, n_objects=8).study(6).answers
     with pytest.raises(ValueError, match="2 of 2 ties are not between two options"):
