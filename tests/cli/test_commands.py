@@ -21,6 +21,7 @@ from typer.testing import CliRunner
 
 import closerthan as ct
 from closerthan.cli import COMMANDS, app
+from closerthan.cli.output import written_folder
 from closerthan.evaluate import dims as dims_module
 from closerthan.evaluate import losses as losses_module
 from closerthan.fit.loss_race import PENALTY_GRID
@@ -799,6 +800,13 @@ class TestErrors:
     def test_central_says_how_many_objects_have_no_score(self, empty_folder):
         (empty_folder / "same.csv").write_text("anchor,near,far\na,b,c\na,b,c\n")
         assert "1 without a score is missing" in closerthan("central", "same.csv").stdout
+
+
+def test_ctrl_c_while_files_are_written_does_not_lose_them(tmp_path):
+    with written_folder(tmp_path / "results", replace=False) as draft:
+        signal.raise_signal(signal.SIGINT)
+        (draft / "table.csv").write_text("1")
+    assert (tmp_path / "results" / "table.csv").exists()
 
 
 def names_with(name):

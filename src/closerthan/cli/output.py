@@ -147,6 +147,18 @@ def map_file(path: Path) -> Path:
     return path
 
 
+@contextlib.contextmanager
+def written_folder(folder: Path, *, replace: bool) -> Iterator[Path]:
+    """Yield a new folder as :func:`~closerthan.saving.whole_folder` does; the first Ctrl-C does not end the writing.
+
+    The computation is complete by then, and would be lost.
+    """
+    from closerthan.fit.ctrl_c import CtrlC
+
+    with CtrlC(), whole_folder(folder, replace=replace) as draft:
+        yield draft
+
+
 def check_target(folder: Path, force: bool, parts: Collection[str] = tuple(WHAT)) -> None:
     """Raise an error before the work starts if the folder cannot be written, or contains files other than ``parts``.
 
