@@ -162,7 +162,7 @@ class Refits:
 
     def __init__(self):
         self.renewed = threading.Event()
-        self.answered = self.request = self.stop = lambda: None
+        self.answered = self.start = self.stop = lambda: None
         self.renew = self.renewed.set
 
 

@@ -74,7 +74,7 @@ class StudyApplication:
             stack.callback(self._researcher.close)
             if self._refits:
                 stack.callback(self._refits.stop)
-                self._refits.request()
+                self._refits.start()
             watching = asyncio.create_task(self._participants.watch())
             stack.callback(watching.cancel)
             yield
