@@ -12,7 +12,7 @@ __all__ = ["MOST_CONNECTIONS", "limited_protocol"]
 
 PATIENCE = 20.0  # seconds in which the head and the body of a request must arrive; both are at most a few kilobytes
 MOST_CONNECTIONS = 4000
-MOST_PER_CALLER = 500  # maximum number of connections from one computer or address, which a whole lecture hall may share
+MOST_PER_CALLER = 500  # maximum number of connections from one address, which a whole lecture hall may share
 
 
 def limited_protocol(
@@ -24,8 +24,8 @@ def limited_protocol(
     """Return a protocol for uvicorn that closes connections which are too slow or too many.
 
     uvicorn waits for the rest of a request without a limit, so that a thousand half-sent requests would take all files
-    that a process may open. Connections of a proxy are not counted by caller. Addresses are kept in memory, only as long
-    as their connections.
+    that a process may open. Connections of a proxy are not counted by caller. Addresses are kept in memory, only as
+    long as their connections.
     """
     callers: Counter[str] = Counter()
 
