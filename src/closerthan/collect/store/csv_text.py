@@ -10,7 +10,7 @@ __all__ = ["csv_line", "spreadsheet_safe"]
 
 # Where commas are decimal points, spreadsheets separate cells at semicolons, whether or not they are quoted. Full-width
 # signs begin a formula, too.
-_FORMULA = re.compile(r"(^|[;\t\r\n])(?=\s*[=+\-@＝＋－＠])|^(?=[\t\r\n])")
+_FORMULA = re.compile(r"(^|[;\t\n]|\r(?!\n))(?=\s*[=+\-@＝＋－＠])|^(?=[\t\r\n])")
 
 
 def csv_line(cells: Sequence[Any]) -> str:
