@@ -39,7 +39,9 @@ class Simulation:
     ] = "none"
     level: Annotated[
         float | None,
-        typer.Option(metavar="NUMBER", help="flip: the fraction; distance: relative to a typical distance. [0.1]"),
+        typer.Option(
+            metavar="NUMBER", help="Strength of flip (the fraction) or distance (relative to a typical distance). [0.1]"
+        ),
     ] = None
 
 
@@ -53,7 +55,7 @@ def simulate(
     seed: Annotated[int, typer.Option(metavar="NUMBER", min=0, help="The same seed gives the same answers.")] = 0,
     force: Annotated[bool, typer.Option("--force", help="Replace existing files.")] = False,
 ) -> None:
-    """Simulate noisy answers about known points, and write both."""
+    """Simulate noisy answers about points, and write the answers and the points."""
     import numpy as np
 
     from closerthan.checks import positive

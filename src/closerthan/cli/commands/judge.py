@@ -149,7 +149,7 @@ def predict(
     *,
     reading: Reading,
 ) -> None:
-    """Write what a map predicts for each question in FILE, one row per question: 1 as written, -1 otherwise.
+    """Predict the answer to each question in FILE: 1 if it is as written in its row, -1 if it is the opposite.
 
     Each row has the line of the file and the certainty of the prediction. With the folder of a fit there is also a
     probability; if the fit has replicates (fit --replicates 100), predictions combine all their maps.
