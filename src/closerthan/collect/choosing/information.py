@@ -34,11 +34,12 @@ from closerthan.signatures import lists_keywords
 
 __all__ = ["Chosen", "Questions", "choose", "choose_questions"]
 
-# Candidates per question. With 20, 90 objects on a line need up to an eighth more answers; 200 bring no further gain.
+# Candidates per question. With only 20, a map of 90 objects on a line needs up to an eighth more answers; 200 are no
+# better.
 PAIRS = 60
-# Candidates for the exchange of an option. Without exchanges, maps make a fifth more errors if 2 of 8 or 3 of 12
-# options are picked (a sixth more with twice as many random sets instead); with 1 of 4 and rankings, exchanges gain
-# nothing. 30 candidates take twice as long.
+# Candidates for the exchange of an option. If 2 of 8 or 3 of 12 options are picked, maps make a fifth more errors
+# without exchanges, and a sixth more with twice as many random sets instead. If 1 of 4 is picked, or options are
+# ranked, exchanges gain nothing. 30 candidates take twice as long.
 EXCHANGES = 10
 RANDOM_FRACTION = 0.15
 N_OPTIONS, N_PICKS = 8, 2
