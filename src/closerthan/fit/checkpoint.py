@@ -180,7 +180,7 @@ class Checkpoint:
         if epoch != len(rows) - 1 or type(best_epoch) is not int or not 0 <= best_epoch <= epoch:
             _damaged(
                 self._path,
-                f"its history has {len(rows) - 1} epochs, but the last is said to be {epoch} and the best {best_epoch}",
+                f"its history has {len(rows) - 1} epochs, but the last is number {epoch} and the best {best_epoch}",
             )
         for name, kind in kinds.items():
             if not _is_valid(arrays[name], kind, self._fit.shape):
