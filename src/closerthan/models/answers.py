@@ -29,7 +29,7 @@ Measure = Literal["cosine", "dot", "euclidean", "similarities", "dissimilarities
 MEASURES: tuple[Measure, ...] = get_args(Measure)
 PER_OBJECT = 100  # random questions per object, unless the caller says how many
 ROUNDS = 20  # attempts to replace questions that the model cannot answer
-ASYMMETRY = 1e-6  # relative difference of two halves of a matrix that is taken for rounding
+ASYMMETRY = 1e-6  # relative difference of the halves of a matrix up to which it is attributed to rounding
 
 
 @checked
