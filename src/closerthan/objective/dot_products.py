@@ -75,7 +75,7 @@ class ShownPairs(NamedTuple):
 
     @classmethod
     def of(cls, choices: Choices) -> Self:
-        """Return the pairs that answers show.
+        """Return the distinct pairs that were shown in these choices.
 
         Examples
         --------

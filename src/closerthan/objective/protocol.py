@@ -355,7 +355,7 @@ class SumsOfChoices(Protocol):
         """The weights of the choices and of their comparisons."""
 
     def counted_comparisons(self, x: Array) -> tuple[float, Array, float]:
-        """Return the sum of the losses, its gradient, and the weight of comparisons that the map agrees with."""
+        """Return the sum of the losses, its gradient, and the weight of the comparisons that agree with the map."""
 
     def sums(self, x: Array, scales: Array) -> tuple[Array, float]:
         """Return the sum of the losses of each map ``scale * x``, and the weight of comparisons that x agrees with."""
