@@ -178,14 +178,14 @@ def resampled(answers: Comparisons, by: str, rng: np.random.Generator, n_coordin
 
 
 def _some(answers: Comparisons, most: int, rng: np.random.Generator) -> Comparisons:
-    """Return a random sample of ``most`` comparisons, or all of them if there are no more."""
+    """Return a random sample of at most ``most`` comparisons."""
     if len(answers) <= most:
         return answers
     return answers.take(_some_rows(np.arange(len(answers)), most, rng))
 
 
 def _some_rows(rows: NDArray[Any], most: int, rng: np.random.Generator) -> NDArray[Any]:
-    """Return a random sample of ``most`` of these rows, in their order, or all of them if there are no more."""
+    """Return a random sample of at most ``most`` of these rows, in their original order."""
     return rows if len(rows) <= most else rows[np.sort(rng.choice(len(rows), most, replace=False))]
 
 
