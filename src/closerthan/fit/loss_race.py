@@ -86,7 +86,7 @@ USUAL_TRIALS = 30  # fits in a race, for the progress bar
 Cell = tuple[Any, float]  # a loss, by its name if it has one, and the strength of its penalty
 
 
-class Judged(NamedTuple):
+class ShortFit(NamedTuple):
     """A short fit of one candidate: its training error, and the held-out comparisons that its map gets wrong."""
 
     train_error: float
@@ -401,8 +401,8 @@ class Race:
                 this_round.best_of(alive)
                 if time.perf_counter() >= self._setup.until:
                     break  # fits that were cut short are less informative than those of earlier rounds
-            self._train_errors |= {cell: one.train_error for cell, one in this_round.judged.items()}
-            wrong = {cell: one.wrong for cell, one in this_round.judged.items()}
+            self._train_errors |= {cell: one.train_error for cell, one in this_round.short_fits.items()}
+            wrong = {cell: one.wrong for cell, one in this_round.short_fits.items()}
             self.rounds.append(Round.of(wrong, group, held_out.weights))
             if number == ROUNDS - 1 or time.perf_counter() >= self._setup.until:
                 break
@@ -420,7 +420,7 @@ class _RoundInProgress:
         self._train, self._held_out = parts
         self._seed = seed
         self._map: Array | None = None
-        self.judged: dict[Cell, Judged] = {}
+        self.short_fits: dict[Cell, ShortFit] = {}
 
     def fit_common_map(self, start: Array | None) -> None:
         """Fit the map that all candidates start from."""
@@ -433,7 +433,7 @@ class _RoundInProgress:
     def best_of(self, cells: Iterable[Cell]) -> Cell:
         """Return the candidate with the lowest held-out error; those that have not been fitted yet are fitted."""
         cells = list(cells)
-        new = [cell for cell in cells if cell not in self.judged]
+        new = [cell for cell in cells if cell not in self.short_fits]
         n_train = len(self._train)
         fit_it = self._setup.refine_many
         if n_train < MOST_DESCENDED:
@@ -446,11 +446,11 @@ class _RoundInProgress:
         ]
         for cell, result in zip(new, self._together(jobs, cancelled), strict=True):
             wrong = ~(margins(self._held_out, result.embedding) > 0)
-            self.judged[cell] = Judged(float(result.best_record.train_error), wrong)
+            self.short_fits[cell] = ShortFit(float(result.best_record.train_error), wrong)
         return min(cells, key=self._error)
 
     def _error(self, cell: Cell) -> float:
-        return float(np.average(self.judged[cell].wrong, weights=self._held_out.weights))
+        return float(np.average(self.short_fits[cell].wrong, weights=self._held_out.weights))
 
     def _seconds(self, n_waves: int) -> float:
         """Divide the remaining time by the number of fits in succession."""

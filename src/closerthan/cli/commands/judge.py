@@ -238,8 +238,8 @@ def _probability(map: Path) -> "tuple[Callable[[Any], Any] | None, str]":
     if not map.is_dir():
         return None, ""
     if (map / "replicates.npz").exists():
-        many = Replicates.load(map / "replicates.npz")
-        return many.probability, f", probability of being right (from {len(many.committee.maps)} maps)"
+        replicates = Replicates.load(map / "replicates.npz")
+        return replicates.probability, f", probability of being right (from {len(replicates.committee.maps)} maps)"
     if not (map / "result.npz").exists():
         return None, ""
     result = Result.load(map / "result.npz")

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from closerthan.arrays import Array, frozen
 from closerthan.collect.choosing.belief import Belief, Criterion, fit_belief, fit_maps, next_criterion
-from closerthan.collect.choosing.information import Chosen, Questions, choose
+from closerthan.collect.choosing.information import ChosenQuestions, Questions, choose
 from closerthan.collect.choosing.judging import (
     Accuracy,
     accuracies,
@@ -172,7 +172,7 @@ def _write(
     store: Store,
     answers: Comparisons | None,
     embedding: Array | None,
-    chosen: Chosen,
+    chosen: ChosenQuestions,
     available: set[int],
     condition: str,
 ) -> int | None:
