@@ -33,14 +33,14 @@ class Simulation:
         str,
         typer.Option(
             metavar="NAME",
-            help="none; flip (a fraction of all answers); distance (distances are perceived with normal errors); "
-            "ste, tste or ckl (the model of that loss).",
+            help="none; flip: a fraction of all answers is reversed; distance: distances have normal errors; "
+            "ste, tste or ckl: the model of that loss.",
         ),
     ] = "none"
     level: Annotated[
         float | None,
         typer.Option(
-            metavar="NUMBER", help="Strength of flip (the fraction) or distance (relative to a typical distance). [0.1]"
+            metavar="NUMBER", help="Level of flip (the fraction) or distance (relative to a typical distance). [0.1]"
         ),
     ] = None
 
