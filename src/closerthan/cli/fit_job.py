@@ -82,7 +82,7 @@ class LossChoice:
         return self.result.settings.within(budget)
 
     def completed(self, result: "Result") -> "Result":
-        """Add the candidates and the starts from which the settings were chosen to a fit with these settings."""
+        """Return a fit with these settings, with the candidates and starts from which they were chosen added."""
         starts, best = list(self.result.starts), self.result.best_start
         if len(result.starts) != 1 or len(starts) == 1:  # no start was chosen in advance
             return dataclasses.replace(result, candidates=self.result.candidates)

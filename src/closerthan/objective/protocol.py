@@ -328,7 +328,7 @@ class WithWholeAnswers(WithPolyakWalk[M], Protocol[M]):
     """An objective with the capability "whole answers"."""
 
     def choice_sums(self, choices: Choices, loss: Loss) -> "SumsOfChoices":
-        """Return the losses of whole answers, summed where the objective sums those of comparisons."""
+        """Return the losses of whole answers, to be summed on the device that sums those of comparisons."""
 
 
 class ChoiceTotals(NamedTuple):
@@ -348,7 +348,7 @@ class ChoiceTotals(NamedTuple):
 class SumsOfChoices(Protocol):
     """The losses of choices at a map: sums, gradients and weights of correct comparisons, on some device."""
 
-    capabilities: frozenset[Capability]  # steps along choices: empty, or that of StepsOfChoices
+    capabilities: frozenset[Capability]  # empty, or STEPS_ALONG_CHOICES
 
     @property
     def totals(self) -> ChoiceTotals:

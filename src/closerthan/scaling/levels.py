@@ -147,7 +147,7 @@ class Questions:
 
 
 def questions_about(answers: Comparisons, levels: Levels) -> Questions:
-    """Return the answers as a regression on the levels.
+    """Return the design and the responses of the regression that estimates the scale.
 
     Examples
     --------

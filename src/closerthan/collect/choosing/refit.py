@@ -109,7 +109,7 @@ def _refit(study: Study, store: Store, condition: str) -> int | None:
 
 
 def _about(answers: Comparisons, part: NDArray[np.int64]) -> Comparisons | None:
-    """Return the answers that are only about some of the objects, which are renumbered from 0."""
+    """Return the answers about these objects alone, which are renumbered from 0; None if there are none."""
     if len(part) == answers.n_objects:
         return answers
     inside = answers.take(np.flatnonzero(np.isin(answers.rows, part).all(axis=1)))

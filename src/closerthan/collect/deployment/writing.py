@@ -16,7 +16,7 @@ from closerthan.saving import whole_folder
 __all__ = ["Deployment", "write_deployment"]
 
 _TEMPLATES = ("closerthan.service", "Dockerfile", "compose.yaml", "nginx-http.conf", "nginx-server.conf", "Caddyfile")
-_FOLDER = re.compile(r"[^\x00-\x1f\"'$%\\:]+")  # other characters have a meaning in one of the files
+_FOLDER = re.compile(r"[^\x00-\x1f\"'$%\\:]+")  # other characters have a special meaning in one of the files
 
 
 @dataclass(frozen=True)
@@ -83,7 +83,7 @@ class Deployment:
 
     @staticmethod
     def _safe(folder: Path) -> str:
-        """Return the absolute path of a folder, unless it has a meaning beyond that in one of the files."""
+        """Return the absolute path of a folder; a character with a special meaning in one of the files is an error."""
         path = str(folder.resolve())
         if not _FOLDER.fullmatch(path):
             raise ValueError(
