@@ -367,7 +367,7 @@ def _map_figure(fitted: FitOutput) -> Any:
 
 @contextlib.contextmanager
 def _unless_interrupted(name: str, left_out: list[str]) -> Iterator[None]:
-    """Let Ctrl-C leave out a figure, which can be drawn again later; its name is added to ``left_out``."""
+    """Let Ctrl-C skip a figure, which can be drawn later; its name is added to ``left_out``."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return

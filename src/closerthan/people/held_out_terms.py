@@ -188,7 +188,8 @@ class TermEvidence:
     added
         For each term, the gain of adding it to the map alone.
     beyond
-        For each term, its gain beyond the other terms that were kept: if it was kept, the loss without it.
+        For each term, its gain in addition to the other terms that were kept; for a term that was kept, what would be
+        lost without it.
     by_people
         Whether people are the independent units of the intervals; otherwise questions are.
     """

@@ -360,7 +360,7 @@ class _Prediction:
         return float(np.average(self._bits_of_answers, weights=self.choices.weights))
 
     def bits_of(self, part: NDArray[np.bool_]) -> float:
-        """The same for some of the answers."""
+        """Bits per answer for some of the answers."""
         weights = part.astype(np.float64) * (1.0 if self.choices.weights is None else self.choices.weights)
         return float(np.average(self._bits_of_answers, weights=weights)) if weights.any() else self.bits
 

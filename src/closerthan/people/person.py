@@ -76,7 +76,7 @@ class Person(NamedTuple):
     weight
         Mean probability that an answer is not a guess.
     typical_rate
-        Median lapse rate of all people; a person who lapses no more often is not unlike the others.
+        Median lapse rate of all people; a person who lapses no more often does not count as unlike the others.
     lapse_determined
         False if the answers say nothing about the lapse rate, which is then that of the prior and not shown.
     """

@@ -201,7 +201,7 @@ def predict(
 
 
 class _WholeAnswers(NamedTuple):
-    """Accuracy of whole answers, that of random choices, and columns with one cell per comparison."""
+    """Accuracy of whole answers and of random choices, and columns with one cell per comparison."""
 
     accuracy: str
     chance: str

@@ -26,7 +26,7 @@ class Deployment:
     Attributes
     ----------
     folders
-        The folders on the server: that of a study, those of several, or a folder that contains those of several.
+        The folders on the server: that of one study, those of several, or a folder that contains several studies.
     address
         The public address, such as https://lab.example.org/animals/. Several studies are below it, by their names.
     port

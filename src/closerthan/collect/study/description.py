@@ -395,7 +395,7 @@ def _end_of(until: date | None) -> float | None:
         return None
     if not isinstance(until, datetime):
         until = datetime.combine(until + timedelta(days=1), time())
-    return until.timestamp()  # a time without a zone is that of this computer
+    return until.timestamp()  # a time without a zone is in the time zone of this computer
 
 
 def _check_combinations(study: Study, document: "_Document") -> None:
