@@ -16,7 +16,7 @@ __all__ = ["Person", "check_people", "failed_checks", "fraction_of_fast_sets", "
 # Thresholds are set by judgement unless a reason is stated; docs/measured/people.md shows how often verdicts are right.
 FEW = 20  # answers: people with fewer are not judged
 CARELESS = 0.3  # lower confidence limit of the lapse rate above which a person may be called careless
-UNLIKE = 0.15  # lower confidence limit of the lapse rate above which a person answers differently
+UNLIKE = 0.15  # lower confidence limit of the lapse rate above which answers count as different from others
 FAST = 0.3  # seconds: too short to read a question
 MANY_FAST = 0.2  # fraction of the answers, or of sets of them, above which they count as hasty
 SET = 20  # consecutive answers from which haste is judged

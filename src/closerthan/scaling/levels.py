@@ -94,8 +94,7 @@ def _check_order(answers: Comparisons, values: Array) -> None:
     """Raise an error if the intervals of most answers overlap, since the objects may then be numbered in any order.
 
     The two intervals in a question of difference scaling do not overlap: one ends before, or where, the other begins.
-    In questions
-    about objects that are numbered at random, two thirds of the intervals overlap.
+    In questions about objects that are numbered at random, two thirds of the intervals overlap.
     """
     near, far = (np.sort(values[np.stack(ends)], axis=0) for ends in pairs_of(answers.rows))
     overlap = (near[1] > far[0]) & (far[1] > near[0])

@@ -495,7 +495,7 @@ def _without_unmarked_checks(rows: _Rows, is_check: NDArray[np.bool_], checks: M
 def _usable_rows(
     interpretation: Interpretation, reading: Reading
 ) -> tuple[NDArray[np.bool_] | None, NDArray[np.bool_] | None, dict[str, int]]:
-    """Return a mask of the usable rows (None: all), one of the ties among them, and the numbers of dropped rows.
+    """Return a mask of the usable rows (None: all), a mask of the ties among them, and the numbers of dropped rows.
 
     The first row with a problem that is not to be dropped raises an error.
     """
