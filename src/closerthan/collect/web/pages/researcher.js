@@ -223,9 +223,9 @@ function show(state) {
       [count(progress.running), "active now"],
       [count(progress.dropped), "dropped out"],
       [count(progress.declined), "declined"],
-      ...(progress.excluded ? [[progress.excluded, "excluded by you"]] : []),
-      ...(progress.withdrawn ? [[progress.withdrawn, "withdrew"]] : []),
-      ...(progress.pilots ? [[progress.pilots, "pilots, not counted"]] : []),
+      ...(progress.excluded ? [[count(progress.excluded), "excluded by you"]] : []),
+      ...(progress.withdrawn ? [[count(progress.withdrawn), "withdrew"]] : []),
+      ...(progress.pilots ? [[count(progress.pilots), progress.pilots === 1 ? "pilot, not counted" : "pilots, not counted"]] : []),
       [
         count(progress.answers),
         progress.skipped + progress.ties ? `answers, ${progress.skipped} skipped, ${progress.ties} ties` : "answers",
