@@ -30,7 +30,8 @@ def test_a_question_fits_on_a_narrow_screen_in_every_language(browser, tmp_path,
         browser.size(320, 568)
         browser.ask("say(study.texts.waiting)")
         assert browser.ask("document.documentElement.lang") == language
-        assert browser.ask("[...document.querySelectorAll('.thing')].every((one) => one.scrollWidth <= one.clientWidth)")
+        fits = "(one) => one.scrollWidth <= one.clientWidth"
+        assert browser.ask(f"[...document.querySelectorAll('.thing')].every({fits})")
         assert problems(browser) == []
 
 
