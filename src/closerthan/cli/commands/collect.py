@@ -325,12 +325,13 @@ def close(study: StudyFolder) -> None:
 
 
 def _set_state(study: Path, state: str, message: str) -> None:
-    from closerthan.collect.store.admission import set_state
+    from closerthan.collect.store.admission import admission, set_state
 
-    _, store, _ = _opened(study)
+    description, store, _ = _opened(study)
     with store:
         set_state(store, state)
-    typer.echo(message)
+        is_full = state == "open" and admission(description, store) == "full"
+    typer.echo("open: those who have begun can continue, but the study is full or over" if is_full else message)
 
 
 @collect.command()
