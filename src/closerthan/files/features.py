@@ -46,7 +46,7 @@ class Features:
     def is_matrix(self) -> bool:
         """True if rows and columns have the same names or the table is symmetric: a matrix of (dis)similarities."""
         table = self.table
-        is_symmetric = len(table) > 2 and table.shape == table.T.shape and np.array_equal(table, table.T, equal_nan=True)
+        is_symmetric = len(table) > 2 and np.array_equal(table, table.T, equal_nan=True)
         return is_symmetric or (self.names is not None and self.names == self.titles)
 
 

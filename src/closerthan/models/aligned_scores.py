@@ -87,12 +87,13 @@ class AlignedScores(Mapping[str, Alignment]):
             for kind, one in alignment.held_out.items()
         ]
         gains += [
-            f"{name}, new objects: not measured, because too few answers remain without those about the objects held out."
+            f"{name}, new objects: not measured, because too few answers remain without those about held-out objects."
             for name, alignment in self.items()
             if alignment.new_objects is None and alignment.new_answers is not None
         ]
         measured = next(one for alignment in self.values() for one in alignment.held_out.values())
-        return gains + remarks_about(measured.aligned, self.ceilings, {name: one.n_left_out for name, one in self.items()})
+        n_left_out = {name: one.n_left_out for name, one in self.items()}
+        return gains + remarks_about(measured.aligned, self.ceilings, n_left_out)
 
     def rows(self) -> list[tuple[str, ...]]:
         """Return the scores as text, for a table with the titles ``TITLES``."""

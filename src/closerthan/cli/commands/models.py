@@ -71,8 +71,8 @@ class Measure:
             return self.matrix
         if model.is_matrix and self.similarity is None:
             raise ValueError(
-                f"{file} is a matrix of objects; pass --matrix similarities or --matrix dissimilarities, or --similarity "
-                "if its rows are features"
+                f"{file} is a matrix of objects; pass --matrix similarities or --matrix dissimilarities, or "
+                "--similarity if its rows are features"
             )
         return self.similarity or "cosine"
 
@@ -225,7 +225,8 @@ def score(
 
     folder = output.path(file, "scores", SCORES)
     models = _models(features, is_matrix=measure.matrix is not None)
-    similarity = [measure.of(model, path) for model, path in zip(models.values(), features, strict=True)][0]
+    measures = [measure.of(model, path) for model, path in zip(models.values(), features, strict=True)]
+    similarity = measures[0]
     people = _people(file, models.values(), reading)
     parts = {}
     for path, (title, model) in zip(features, models.items(), strict=True):
