@@ -168,9 +168,9 @@ def _check(choices: Choices) -> None:
     """Raise an error if the answers are too few."""
     number = choices.n_answers if choices.weights is None else int(np.count_nonzero(choices.weights))
     if number < LEAST_ANSWERS:
-        raise value_error(
-            f"{counted(number, 'answer')}: too few to estimate dimensions and to hold some out",
-            f"collect at least {LEAST_ANSWERS}, or fit a map with ct.embed",
+        raise ValueError(
+            f"{counted(number, 'answer')}: too few to estimate dimensions and to hold some out; collect at least "
+            f"{LEAST_ANSWERS}, or fit a map"
         )
 
 

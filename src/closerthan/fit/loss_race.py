@@ -590,7 +590,9 @@ def _parts(
 
 
 def _sample(answers: Comparisons, fraction: float, rng: np.random.Generator) -> Comparisons:
-    """Return about this fraction of the questions of a large file, without sorting them."""
+    """Return about this fraction of the questions of a large file, without sorting them; all if they are few."""
     salt = rng.integers(2**64, dtype=np.uint64)
     keys = splitmix64(object_set_keys(answers.rows, answers.n_objects, answers.answers) ^ salt)
-    return answers.take(keys < np.uint64(fraction * 2.0**64))
+    is_drawn = keys < np.uint64(fraction * 2.0**64)
+    has_two_questions = is_drawn.any() and keys[is_drawn].min() < keys[is_drawn].max()
+    return answers.take(is_drawn) if has_two_questions else answers
