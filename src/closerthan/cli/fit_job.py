@@ -237,6 +237,8 @@ def _second_fit(
     job: FitJob, first: "Result", choice: LossChoice | None, fraction: float, budget: Budget, *, progress: bool
 ) -> "tuple[HeldOutError | None, list[Fact]]":
     """Measure the error of a fit that omits a fraction of the answers; return it and facts that describe it."""
+    from closerthan.cli.screen import in_terms_of_options
+    from closerthan.comparisons.grouping import none_can_be_held_out
     from closerthan.evaluate.facts import Fact, accuracy_fact
     from closerthan.evaluate.held_out import held_out_error
     from closerthan.fit.plan import FitPlan
@@ -249,7 +251,7 @@ def _second_fit(
     if first.stopped_by == "time_limit" or budget.is_over:
         return not_measured("the time limit left no time for a second fit")
     if not answers.has_several_groups(settings.by):
-        return not_measured(f"there are too few {answers.split_unit(settings.by)} to hold some out")
+        return not_measured(in_terms_of_options(none_can_be_held_out(answers.split_unit(settings.by))))
     settings = settings.within(budget)
     if settings.by == "people" and first.candidates and first.settings is not None:  # as chosen on all answers
         settings = settings.replace(loss=first.settings.loss, penalty=first.settings.penalty)

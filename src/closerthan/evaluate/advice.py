@@ -94,7 +94,9 @@ def suggestions(
     if low > 0.5:
         items.append(Advice("the map is more often wrong than right: near and far may be reversed; see {info}"))
     elif high >= 0.5 and error <= BETTER_THAN_CHANCE:
-        items.append(Advice("there are too few answers to tell how good the map is: collect more"))
+        alike = held_out is None and not answers.has_several_groups("answers")
+        what = "all answers are about the same objects, so nothing tells how good the map is: ask about others, too"
+        items.append(Advice(what if alike else "there are too few answers to tell how good the map is: collect more"))
     elif high >= 0.5:
         items.append(Advice("the map is no better than guessing: collect more answers, or check how the file was "
                             "interpreted: {info}"))  # fmt: skip
