@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 import closerthan as ct
-from closerthan.comparisons import StoredComparisons, on_disk
+from closerthan.comparisons import on_disk
 from closerthan.comparisons.on_disk import FileRows
+from closerthan.comparisons.stored import StoredComparisons
 from closerthan.files import read_answers
 from closerthan.files.formats.parquet import open_parquet
 from closerthan.files.meaning.reading import Reading

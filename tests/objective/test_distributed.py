@@ -17,8 +17,9 @@ from paths import ROOT
 from whole_answers import N_OBJECTS, some_answers
 
 import closerthan as ct
-from closerthan.comparisons import Choices, StoredComparisons
+from closerthan.comparisons import Choices
 from closerthan.comparisons.on_disk import FileRows
+from closerthan.comparisons.stored import StoredComparisons
 from closerthan.files.stored.large import Portion
 from closerthan.files.stored.parts import Place, read_part
 from closerthan.fit.checkpoint import fingerprint

@@ -27,7 +27,7 @@ from closerthan.comparisons.grouping import (
     number_of_units,
     split_unit,
 )
-from closerthan.comparisons.on_disk import array_bytes, count_numbers, survey_rows, weight_summary
+from closerthan.comparisons.on_disk import array_bytes, count_numbers, large_file, survey_rows, weight_summary
 from closerthan.comparisons.parsing import (
     CHUNK,
     COMPARISON_DEFAULTS,
@@ -219,6 +219,8 @@ class Comparisons:
         >>> Comparisons.from_columns(np.array([[0, 1, 2]], dtype=np.int32), 3)
         Comparisons(1 triplet of 3 objects)
         """
+        if large_file(rows) is None:
+            return Comparisons(rows, n_objects, **columns)
         from closerthan.comparisons.stored import StoredComparisons  # a subclass, so it is imported late
 
         stored = StoredComparisons.can_hold({"rows": rows, **columns})

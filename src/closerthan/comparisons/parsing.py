@@ -10,7 +10,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from closerthan.arrays import frozen
 from closerthan.checks import distinct, whole
-from closerthan.comparisons.column_names import order_by_name
 from closerthan.comparisons.labels import number_by_appearance, sources_of_rows, text_of
 from closerthan.comparisons.on_disk import large_file, survey_rows, weight_summary
 from closerthan.comparisons.rows import pairs_of, reversed_rows, same_pair, self_pair
@@ -168,7 +167,11 @@ def table_of(data: Any) -> NDArray[Any]:
         raise ValueError(f"{name!r} is a file name, not comparisons; read the file: ct.read_comparisons({name!r})")
     if hasattr(data, "tocsr"):
         raise TypeError("comparisons are a sparse matrix; sparse data is not supported; pass a dense (m, 3) array")
-    order = order_by_name(data)
+    order = None
+    if hasattr(data, "columns") or hasattr(data, "column_names"):
+        from closerthan.comparisons.column_names import order_by_name
+
+        order = order_by_name(data)
     try:
         table = np.asarray(data)
     except ValueError:
