@@ -1,6 +1,6 @@
 """Commands about models: ``answers-from`` features or a matrix, ``score`` features, and ``align`` them with people."""
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -267,7 +267,9 @@ class AlignmentSearch:
     standardize: Annotated[
         bool, typer.Option("--standardize", help="Scale all features to the same variance first.")
     ] = False
-    folds: Annotated[int, typer.Option(metavar="NUMBER", min=2, help="Number of parts; each is held out once.")] = 5
+    n_folds: Annotated[
+        int, typer.Option("--folds", metavar="NUMBER", min=2, help="Number of parts; each is held out once.")
+    ] = 5
 
 
 @with_options(search=AlignmentSearch, output=OutputFolder, reading=reading)
@@ -313,15 +315,8 @@ def align(
             title: ct.align(
                 model.table,
                 people,
-                rank=search.rank,
-                similarity=search.similarity,
-                loss=search.loss,
-                towards=search.towards,
-                strength=search.strength,
-                hold_out=search.hold_out,
-                standardize=search.standardize,
                 names=model.names,
-                n_folds=search.folds,
+                **asdict(search),
                 n_threads=threads,
                 seed=seed,
                 progress=sys.stderr.isatty(),
