@@ -24,7 +24,7 @@ from closerthan.comparisons import Comparisons
 from closerthan.comparisons.questions import consecutive_numbers
 from closerthan.evaluate.answer_accuracy import AnswerAccuracy
 from closerthan.evaluate.cross_validation import OVERLAP, fold_of
-from closerthan.losses import Loss
+from closerthan.losses import Loss, Penalized
 from closerthan.objective.answer_terms import AnswerModel, Design, PlacedAnswers, Terms, outcomes
 from closerthan.objective.protocol import Point
 from closerthan.people.held_out_weights import PRECISION, WINDOW, BitsGain
@@ -121,9 +121,8 @@ class TermFits:
             AnswerModel,
             answers,
             design,
-            rule=self.loss,
+            loss=Penalized(self.loss, self.penalty * len(x) / max(len(answers.choices), 1)),
             n_dims=x.shape[1],
-            penalty=self.penalty * len(x) / max(len(answers.choices), 1),
             lapse_prior=(PRIOR_LAPSES, PRIOR_ANSWERS - PRIOR_LAPSES),
         )
         means = np.where(design.term_of_number == len(Terms._fields) - 1, FIRST_LAPSES, 0.0)
