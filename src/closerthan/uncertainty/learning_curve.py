@@ -68,7 +68,7 @@ class Expected(NamedTuple):
         return percent_interval(self.error, self.low, self.high)
 
 
-class Gain(NamedTuple):
+class ExpectedDecrease(NamedTuple):
     """The decrease of the error that twice as many answers (or people) would bring, with its 95 % interval."""
 
     decrease: float
@@ -208,7 +208,7 @@ class LearningCurve:
         return self.expected(2 * self.total)
 
     @cached_property
-    def gain(self) -> Gain:
+    def gain(self) -> ExpectedDecrease:
         """The decrease of the error that twice as many answers (or people) would bring.
 
         Its interval includes the spread of curves fitted to simulated errors, and a standard error as large as the
@@ -217,7 +217,7 @@ class LearningCurve:
         decrease = max(self.law(self.total) - self.law(2 * self.total), 0.0)
         spread = float(np.std([law(self.total) - law(2 * self.total) for law in self._laws]))
         half = NORMAL_95 * float(np.hypot(spread, BEYOND * decrease))
-        return Gain(decrease, max(decrease - half, 0.0), decrease + half)
+        return ExpectedDecrease(decrease, max(decrease - half, 0.0), decrease + half)
 
     @property
     def more_is_worth_it(self) -> bool:

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from closerthan.checks import ParameterError
-from closerthan.cli.options import AnswersFile, Force, Reading, reading, with_options
+from closerthan.cli.options import AnswersFile, AnswersReader, Force, reading, with_options
 
 
 @dataclass(frozen=True)
@@ -110,7 +110,7 @@ def convert(
     ] = None,
     force: Force = False,
     *,
-    reading: Reading,
+    reading: AnswersReader,
 ) -> None:
     """Read answers of any kind and write them as comparisons: triplets or quadruplets."""
     from closerthan.cli.output import check_file
@@ -138,7 +138,7 @@ def convert(
 def info(
     file: AnswersFile,
     *,
-    reading: Reading,
+    reading: AnswersReader,
 ) -> None:
     """Describe what FILE contains and how it was interpreted, without fitting anything."""
     import numpy as np

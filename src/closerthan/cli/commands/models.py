@@ -7,7 +7,16 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from closerthan.checks import ParameterError
-from closerthan.cli.options import SEED, AnswersFile, Force, OutputFolder, Reading, out_option, reading, with_options
+from closerthan.cli.options import (
+    SEED,
+    AnswersFile,
+    AnswersReader,
+    Force,
+    OutputFolder,
+    out_option,
+    reading,
+    with_options,
+)
 
 if TYPE_CHECKING:
     from closerthan.comparisons import Comparisons
@@ -110,7 +119,7 @@ def answers_from(
     ] = None,
     seed: Annotated[int, typer.Option(metavar="NUMBER", min=0, help="The same seed gives the same answers.")] = SEED,
     force: Force = False,
-    reading: Reading,
+    reading: AnswersReader,
 ) -> None:
     """Let a model (features of objects, or a matrix of similarities) answer questions, for closerthan fit."""
     import closerthan as ct
@@ -152,7 +161,7 @@ def answers_from(
     typer.echo(f"{target}  {answers.description}")
 
 
-def _people(path: Path, model: "Features", reading: Reading) -> "Comparisons":
+def _people(path: Path, model: "Features", reading: AnswersReader) -> "Comparisons":
     from closerthan.cli.screen import print_summary
 
     # The objects of features without names are numbered from 0.
@@ -196,7 +205,7 @@ def score(
     features: FeatureFiles,
     measure: Measure,
     output: OutputFolder,
-    reading: Reading,
+    reading: AnswersReader,
 ) -> None:
     """Measure how many of people's answers the features of models predict, as a table and a bar chart."""
     import closerthan as ct
@@ -283,7 +292,7 @@ def align(
     threads: Annotated[
         int | None, typer.Option(metavar="NUMBER", min=1, help="Number of threads; by default one per core.")
     ] = None,
-    reading: Reading,
+    reading: AnswersReader,
 ) -> None:
     """Find the linear map of features that predicts people's answers best, and what it gains on new objects.
 

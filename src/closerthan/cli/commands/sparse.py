@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from closerthan.cli.options import SEED, AnswersFile, OutputFolder, Reading, reading, with_options
+from closerthan.cli.options import SEED, AnswersFile, AnswersReader, OutputFolder, reading, with_options
 
 if TYPE_CHECKING:
     from closerthan.dimensions.result import SparseDimensions
@@ -71,7 +71,7 @@ def sparse(
         Path | None, typer.Option(metavar="FOLDER", help="A folder with images named after the objects.")
     ] = None,
     seed: Annotated[int, typer.Option(metavar="NUMBER", min=0, help="The same seed gives the same dimensions.")] = SEED,
-    reading: Reading,
+    reading: AnswersReader,
 ) -> None:
     """Estimate sparse, non-negative dimensions of the objects in FILE, which people can name (SPoSE).
 
