@@ -12,7 +12,7 @@ Terms enter one after another: of those that are not in the model, the one that 
 import dataclasses
 import functools
 from collections.abc import Callable
-from typing import ClassVar, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,9 +27,8 @@ from closerthan.evaluate.cross_validation import OVERLAP, fold_of
 from closerthan.losses import Loss, Penalized
 from closerthan.objective.answer_terms import AnswerModel, Design, PlacedAnswers, Terms, outcomes
 from closerthan.objective.protocol import Point
-from closerthan.people.held_out_weights import PRECISION, WINDOW, BitsGain
+from closerthan.people.held_out_weights import EVIDENCE_TITLES, BitsGain, descend_until_flat
 from closerthan.people.lapses import PRIOR_ANSWERS, PRIOR_LAPSES
-from closerthan.solvers.quasi_newton import descend
 
 __all__ = ["FittedTerms", "ScoredModel", "TermEvidence", "TermFits", "TermTrials"]
 
@@ -145,14 +144,7 @@ class TermFits:
         """Lower the objective until it hardly changes, or for some iterations."""
         if not len(first.x):
             return FittedTerms.of(model, first.x)
-        values = [first.value]
-
-        def report(point: Point, _: int) -> bool:
-            values.append(point.value)
-            slow = len(values) > WINDOW and values[-1 - WINDOW] - point.value < PRECISION
-            return slow or len(values) > iterations or self.must_end()
-
-        return FittedTerms.of(model, descend(model, first, report, self.must_end).x)
+        return FittedTerms.of(model, descend_until_flat(model, first, iterations, self.must_end).x)
 
 
 class ScoredModel(NamedTuple):
@@ -198,7 +190,7 @@ class TermEvidence:
     beyond: dict[str, BitsGain]
     by_people: bool
 
-    csv_titles: ClassVar[tuple[str, ...]] = ("model", "accuracy", "low", "high", "bits_per_answer", "answers")
+    csv_titles = EVIDENCE_TITLES
 
     def csv_rows(self) -> list[tuple[str, float, float, float, float, int]]:
         """Return the models with all digits, under ``csv_titles``."""
