@@ -2,7 +2,7 @@
 
 import math
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal, TypedDict
 
 import numpy as np
@@ -41,11 +41,31 @@ class ComparisonOptions(TypedDict, total=False):
     unmentioned: Literal["warn", "ignore"]
 
 
+class OptionalColumns(TypedDict, total=False):
+    """The attributes of :class:`~closerthan.comparisons.container.Comparisons` that have defaults."""
+
+    weights: NDArray[np.float64] | None
+    names: tuple[str, ...] | None
+    dropped: Mapping[str, int]
+    answers: NDArray[np.int32] | None
+    people: NDArray[np.int32] | None
+    person_names: tuple[str, ...] | None
+    trials: Trials | None
+    blocks: NDArray[np.int32] | None
+
+
+class Columns(OptionalColumns, total=False):
+    """All attributes of :class:`~closerthan.comparisons.container.Comparisons`."""
+
+    rows: NDArray[np.int32]
+    n_objects: int
+
+
 # Defaults of :class:`ComparisonOptions`; the others are None.
 COMPARISON_DEFAULTS = {"ties": "error", "self_pairs": "error", "unmentioned": "warn"}
 
 
-def parse(data: Any, n_columns: int, y: ArrayLike | None, options: ComparisonOptions) -> dict[str, Any]:
+def parse(data: Any, n_columns: int, y: ArrayLike | None, options: ComparisonOptions) -> Columns:
     """Check the rows and the values that belong to them, and return the attributes of :class:`Comparisons`."""
     table = table_of(data)
     if table.shape[1] != n_columns:

@@ -25,7 +25,7 @@ from closerthan.metrics import NORMAL_95, log_odds
 from closerthan.result import Result
 from closerthan.saving import whole_csv
 from closerthan.settings import ENDED, FitOptions, Settings, TimeOverError, ended_by, lists_options
-from closerthan.uncertainty.part_errors import PartAccuracies, PartErrors, growing
+from closerthan.uncertainty.part_errors import PartAccuracies, PartErrors, WholeAnswerMeans, growing
 from closerthan.uncertainty.power_law import PowerLaw
 from closerthan.uncertainty.refitter import Fitter, Refitter, plan_refits
 from closerthan.uncertainty.replicates import Replicates, replicate
@@ -570,7 +570,7 @@ def learning_curve(
         else:
             stopped_by, after = replicates.stopped_by, f"{len(replicates):,} of {n_replicates:,} replicates"
     ceilings = tuple(noise_ceilings(comparisons))
-    of_answers = {} if whole_answers is None else whole_answers.measured
+    of_answers: WholeAnswerMeans = {} if whole_answers is None else whole_answers.measured
     curve = LearningCurve(
         "people" if by == "people" else "answers",  # answers are counted even if blocks are the split unit
         _count(comparisons, by),
