@@ -81,8 +81,9 @@ def find_chains(answers: Comparisons) -> Chains | None:
         if find_chains(beginning) is None:
             return None
     people = np.zeros(len(answers), np.int32) if answers.people is None else answers.people
-    answer = np.arange(len(answers)) if answers.answers is None else answers.answers
-    first_row = answer if answers.answers is None else np.unique(answer, return_index=True)[1]
+    every = np.arange(len(answers))
+    answer = every if answers.answers is None else answers.answers
+    first_row = every if answers.answers is None else np.unique(answer, return_index=True)[1]
     first_row = first_row[np.lexsort((first_row, people[first_row]))]
     place = np.zeros(int(answer.max()) + 1, np.int64)
     place[answer[first_row]] = np.arange(len(first_row))
