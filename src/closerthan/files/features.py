@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from closerthan.checks import checked, distinct
 from closerthan.comparisons import text_of
+from closerthan.files.formats.binary.parquet import read_numbers
 from closerthan.files.formats.opening import name_file_in_errors
-from closerthan.files.formats.parquet import read_numbers
 from closerthan.files.formats.readers import suffix_of
 from closerthan.files.formats.tables import as_number, excerpt, is_number
 from closerthan.representation import shows_fields
@@ -92,7 +92,7 @@ def read_features(path: str | os.PathLike[str]) -> Features:
 
 
 def _read_arrays(path: Path) -> Features:
-    from closerthan.files.formats.arrays import read_npy
+    from closerthan.files.formats.binary.arrays import read_npy
 
     arrays = dict(read_npy(path))
     names = arrays.pop("names", None)

@@ -15,12 +15,12 @@ from closerthan.checks import checked, distinct
 from closerthan.comparisons import text_of
 from closerthan.comparisons.column_names import is_usual_name
 from closerthan.files.features import is_name_column
+from closerthan.files.formats.binary.parquet import open_parquet, read_numbers, reading_parquet
 from closerthan.files.formats.extras import extra
 from closerthan.files.formats.opening import is_gzipped, name_file_in_errors
-from closerthan.files.formats.parquet import open_parquet, read_numbers, reading_parquet
 from closerthan.files.formats.readers import suffix_of
 from closerthan.files.formats.tables import excerpt, is_number
-from closerthan.files.formats.text import quoted
+from closerthan.files.formats.text.delimited_text import quoted
 from closerthan.saving import whole_file, whole_folder
 
 _NAME = "name"
@@ -212,7 +212,7 @@ def _check(points: NDArray[np.float64], names: Sequence[str] | None, where: str)
 
 
 def _read_npz(path: Path) -> tuple[NDArray[np.float64], tuple[str, ...] | None]:
-    from closerthan.files.formats.arrays import read_npy
+    from closerthan.files.formats.binary.arrays import read_npy
 
     arrays = read_npy(path)
     means = next((arrays[key] for key in _VICE_MEANS if key in arrays), None)
@@ -236,7 +236,7 @@ def _read_npz(path: Path) -> tuple[NDArray[np.float64], tuple[str, ...] | None]:
 
 
 def _read_npy(path: Path) -> tuple[NDArray[np.float64], None]:
-    from closerthan.files.formats.arrays import read_npy
+    from closerthan.files.formats.binary.arrays import read_npy
 
     (points,) = read_npy(path).values()
     if points.dtype.kind not in "iuf":

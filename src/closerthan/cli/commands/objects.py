@@ -250,7 +250,7 @@ def central(
     """Find the most central object in FILE (the medoid), and outliers, without a map."""
     from closerthan.cli.output import check_file, stem
     from closerthan.cli.screen import print_columns, print_summary
-    from closerthan.files.formats.text import quoted
+    from closerthan.files.formats.text.delimited_text import quoted
     from closerthan.objects import centrality
     from closerthan.objects.central_objects import MEASURES, OUTLYING
     from closerthan.saving import whole_file

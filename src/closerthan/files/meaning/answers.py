@@ -15,12 +15,12 @@ from closerthan.comparisons.column_names import is_usual_name, plain
 from closerthan.comparisons.positions import fraction_on_left, without_artefacts
 from closerthan.comparisons.trials import Trials
 from closerthan.files.formats.frames import FrameTable, is_frame
-from closerthan.files.formats.lists import expand_lists
 from closerthan.files.formats.opening import name_file_in_errors
 from closerthan.files.formats.readers import FileOptions, open_table
 from closerthan.files.formats.study import marks_ties
 from closerthan.files.formats.tables import MISSING, Column, Table
-from closerthan.files.formats.text import ARROW_FROM
+from closerthan.files.formats.text.delimited_text import ARROW_FROM
+from closerthan.files.formats.text.lists import expand_lists
 from closerthan.files.maps import is_map
 from closerthan.files.meaning.blocks import find_blocks
 from closerthan.files.meaning.catch_trials import (

@@ -17,9 +17,9 @@ from closerthan.arrays import frozen
 from closerthan.comparisons import Comparisons, sort_names
 from closerthan.comparisons.on_disk import concatenate, large_file, renumber, survey_rows
 from closerthan.comparisons.questions import consecutive_numbers
-from closerthan.files.formats.arrays import mapped_rows
+from closerthan.files.formats.binary.arrays import mapped_rows
+from closerthan.files.formats.binary.parquet import check_size, object_info_of, open_parquet, reading_parquet
 from closerthan.files.formats.opening import NoAnswerError
-from closerthan.files.formats.parquet import check_size, object_info_of, open_parquet, reading_parquet
 from closerthan.files.formats.readers import suffix_of
 from closerthan.files.meaning.answers import read_answers
 from closerthan.files.meaning.folders import files_in, person_of_file
