@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self, TypedDict, Typ
 
 from closerthan.checks import ParameterError, check_keywords, number, whole
 from closerthan.losses import LOSSES, Loss, loss_named, name_with_parameter
-from closerthan.registry import UserDefined, as_data, from_data, name_of, parameters
+from closerthan.registry import JsonObject, UserDefined, as_data, from_data, name_of, parameters
 from closerthan.representation import tabulated
 
 if TYPE_CHECKING:
@@ -472,19 +472,24 @@ class Settings:
         """Return settings for refitting resampled answers: one start, no validation split, ``epochs`` epochs."""
         return self.replace(n_starts=1, validation=None, by="answers", epochs=epochs, seed=None)
 
-    def decisive_data(self) -> dict[str, Any]:
+    def decisive_data(self) -> JsonObject:
         """Return the settings that determine the map, in the form of :meth:`to_data`: all except the time limit."""
         data = {name: value for name, value in self.to_data().items() if name != "time_limit"}
         return data if self.must_choose else data | {"n_starts": self.random_starts}
 
-    def to_data(self) -> dict[str, Any]:
+    def to_data(self) -> JsonObject:
         """Return data for JSON, with the loss and the solver as names and parameters."""
         from closerthan.solvers import SOLVERS
 
         data = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
-        data["loss"] = {"name": AUTO} if self.is_auto else as_data(self.loss, LOSSES)
+        data["loss"] = self.loss_data
         data["solver"] = as_data(self.solver, SOLVERS)
         return data
+
+    @property
+    def loss_data(self) -> dict[str, Any]:
+        """The name and the parameters of the loss."""
+        return {"name": AUTO} if self.is_auto else as_data(self.loss, LOSSES)
 
     @classmethod
     def from_data(cls, data: Mapping[str, Any]) -> Self:

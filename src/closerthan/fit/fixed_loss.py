@@ -29,6 +29,7 @@ from closerthan.losses import Loss
 from closerthan.objective.cpu.objective import CPU
 from closerthan.objective.processes import Processes
 from closerthan.objective.protocol import Device, State, require
+from closerthan.registry import JsonObject
 from closerthan.result import Result, Start
 from closerthan.settings import Settings
 from closerthan.solvers import Solver
@@ -176,7 +177,7 @@ def _interruptible(monitors: Sequence[Monitor], cancelled: CancelFlag) -> Iterat
                 monitor.stopped_by = "interrupted"
 
 
-def identity(settings: Settings, run: Run, *data: Comparisons | Array | None) -> dict[str, Any]:
+def identity(settings: Settings, run: Run, *data: Comparisons | Array | None) -> JsonObject:
     """Return, as JSON data, everything that determines the bits of a fit."""
     return {
         **settings.decisive_data(),

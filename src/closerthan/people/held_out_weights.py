@@ -33,6 +33,7 @@ from closerthan.losses import Loss, Penalized
 from closerthan.metrics import log_odds, ratio_variance
 from closerthan.objective.individuals import IndividualObjective, Individuals, PersonalAnswers, Spread
 from closerthan.objective.protocol import MeanLoss, Point
+from closerthan.registry import JsonObject
 from closerthan.solvers.quasi_newton import descend
 
 __all__ = ["BitsGain", "Evidence", "Fits", "HeldOutTrials", "by_person", "personal_answers"]
@@ -115,7 +116,7 @@ class Evidence:
         """The spread of the weights that predicts best; 0 for equal weights."""
         return min(self.bits, key=lambda spread: self.bits[spread])
 
-    def to_data(self) -> dict[str, Any]:
+    def to_data(self) -> JsonObject:
         """Return everything as JSON data."""
         return {**dataclasses.asdict(self), "bits": list(self.bits.items())}
 

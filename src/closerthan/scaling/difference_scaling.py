@@ -27,6 +27,7 @@ from closerthan.arrays import Array
 from closerthan.checks import checked, whole
 from closerthan.comparisons import Comparisons
 from closerthan.messages import Message, value_error
+from closerthan.registry import JsonObject
 from closerthan.saving import whole_csv
 from closerthan.scaling.levels import IntervalQuestions, Levels, levels_of, questions_about
 from closerthan.scaling.probit import fit_probit, probabilities
@@ -192,7 +193,7 @@ class Scale:
         columns = (self.levels.tolist(), self.values.tolist(), self.low.tolist(), self.high.tolist())
         return list(zip(self.level_names, *columns, strict=True))
 
-    def to_data(self) -> dict[str, Any]:
+    def to_data(self) -> JsonObject:
         """Return all numbers, for JSON."""
         return {
             "levels": self.levels.tolist(),

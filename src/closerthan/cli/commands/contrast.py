@@ -3,12 +3,13 @@
 import sys
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from closerthan.checks import ParameterError
 from closerthan.cli.options import AnswersReader, Fitting, OutputFolder, fitting_options, reading, with_options
+from closerthan.registry import JsonObject
 
 if TYPE_CHECKING:
     from closerthan.files.meaning.answers import Answers
@@ -139,7 +140,7 @@ def _print_difference(difference: "MapDifference") -> None:
     print_sentences(difference.sentences)
 
 
-def _numbers(difference: "MapDifference", titles: tuple[str, str]) -> dict[str, Any]:
+def _numbers(difference: "MapDifference", titles: tuple[str, str]) -> JsonObject:
     from closerthan import __version__
 
     names = (
