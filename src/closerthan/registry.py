@@ -4,7 +4,7 @@ import dataclasses
 import inspect
 import math
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 __all__ = [
     "JsonObject",
@@ -19,8 +19,11 @@ __all__ = [
 
 Kind = TypeVar("Kind")
 Registry = Mapping[str, Callable[[], Any]]
-Json: TypeAlias = "bool | int | float | str | Sequence[Json] | Mapping[str, Json] | None"
-JsonObject: TypeAlias = Mapping[str, "Json"]  # data that json.dumps accepts
+if TYPE_CHECKING:
+    Json: TypeAlias = "bool | int | float | str | Sequence[Json] | Mapping[str, Json] | None"
+    JsonObject: TypeAlias = Mapping[str, Json]  # data that json.dumps accepts
+else:
+    JsonObject = Mapping[str, Any]  # typing.get_type_hints cannot resolve a recursive type in other modules
 
 
 def resolve(choice: Any, registry: Mapping[str, Callable[[], Kind]], kind: type[Kind], noun: str) -> Kind:

@@ -33,6 +33,7 @@ from closerthan.arrays import Array
 from closerthan.checks import ParameterError, checked, whole
 from closerthan.comparisons import Comparisons
 from closerthan.comparisons.grouping import AUTO
+from closerthan.comparisons.parsing import ComparisonOptions
 from closerthan.fit.progress import trials_bar
 from closerthan.geometry import procrustes_rotation
 from closerthan.messages import value_error
@@ -444,11 +445,13 @@ def _pooled(one: Comparisons, other: Comparisons) -> tuple[Comparisons, NDArray[
     return pooled, group, len(np.union1d(first, second)) - len(shared)
 
 
-def _beside(sides: list[Comparisons]) -> dict[str, Any]:
+def _beside(sides: list[Comparisons]) -> ComparisonOptions:
     """Concatenate answers, people and weights of the rows of both groups."""
     # Answers of the two groups are different, but people may be in both groups.
     answers = [np.arange(len(side)) if side.answers is None else np.asarray(side.answers) for side in sides]
-    columns: dict[str, Any] = {"answers": np.concatenate([answers[0], answers[1] + 1 + int(answers[0].max(initial=0))])}
+    columns: ComparisonOptions = {
+        "answers": np.concatenate([answers[0], answers[1] + 1 + int(answers[0].max(initial=0))])
+    }
     people = [
         None if side.people is None or side.person_names is None else np.array(side.person_names)[side.people]
         for side in sides
