@@ -35,6 +35,10 @@ AnswersFile = Annotated[
     Path, typer.Argument(metavar="FILE", help="The answers: a file, or the folder of a study.", show_default=False)
 ]
 MapFile = Annotated[Path, typer.Argument(metavar="MAP", help="A map, or the folder of a fit.", show_default=False)]
+Seed = Annotated[int, typer.Option(metavar="NUMBER", min=0, help="The same seed gives the same result.")]
+Threads = Annotated[
+    int | None, typer.Option(metavar="NUMBER", min=1, help="Number of threads; by default one per core.")
+]
 Force = Annotated[bool, typer.Option("--force", help="Replace an existing file.")]
 FigureFormat = Annotated[str, _output_option("--format", metavar="png|pdf|svg", help="Format of the figures.")]
 

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from closerthan.checks import ParameterError
-from closerthan.cli.options import AnswersFile, AnswersReader, Force, reading, with_options
+from closerthan.cli.options import SEED, AnswersFile, AnswersReader, Force, Seed, reading, with_options
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ def simulate(
         Path, typer.Argument(metavar="FILE", help="The answers to write: .csv, .npz, .parquet, ...", show_default=False)
     ],
     study: Simulation,
-    seed: Annotated[int, typer.Option(metavar="NUMBER", min=0, help="The same seed gives the same answers.")] = 0,
+    seed: Seed = SEED,
     force: Annotated[bool, typer.Option("--force", help="Replace existing files.")] = False,
 ) -> None:
     """Simulate noisy answers about points, and write the answers and the points."""

@@ -15,6 +15,8 @@ from closerthan.cli.options import (
     AnswersReader,
     Force,
     OutputFolder,
+    Seed,
+    Threads,
     out_option,
     reading,
     with_options,
@@ -122,7 +124,7 @@ def answers_from(
     out: Annotated[
         Path | None, out_option("The answers to write; by default the input's name with -answers.csv.")
     ] = None,
-    seed: Annotated[int, typer.Option(metavar="NUMBER", min=0, help="The same seed gives the same answers.")] = SEED,
+    seed: Seed = SEED,
     force: Force = False,
     reading: AnswersReader,
 ) -> None:
@@ -305,10 +307,8 @@ def align(
     features: FeatureFiles,
     search: AlignmentSearch,
     output: OutputFolder,
-    seed: Annotated[int, typer.Option(metavar="NUMBER", min=0, help="The same seed gives the same result.")] = SEED,
-    threads: Annotated[
-        int | None, typer.Option(metavar="NUMBER", min=1, help="Number of threads; by default one per core.")
-    ] = None,
+    seed: Seed = SEED,
+    threads: Threads = None,
     reading: AnswersReader,
 ) -> None:
     """Find the linear map of features that predicts people's answers best, and what it gains on new objects.

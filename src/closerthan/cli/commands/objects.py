@@ -13,6 +13,7 @@ from closerthan.cli.options import (
     AnswersReader,
     FigureFormat,
     Force,
+    Seed,
     out_option,
     reading,
     with_options,
@@ -51,7 +52,7 @@ def place(
     ] = None,
     out: Annotated[Path | None, out_option("By default MAP's name with -placed.csv.")] = None,
     how: PlacementOptions,
-    seed: Annotated[int, typer.Option(metavar="NUMBER", min=0, help="The same seed gives the same result.")] = SEED,
+    seed: Seed = SEED,
     force: Force = False,
     reading: AnswersReader,
 ) -> None:
@@ -150,7 +151,7 @@ def cluster(
     out: Annotated[
         Path | None, out_option("By default FILE's name with -groups.csv; the tree is written beside it.")
     ] = None,
-    seed: Annotated[int, typer.Option(metavar="NUMBER", min=0, help="The same seed gives the same groups.")] = SEED,
+    seed: Seed = SEED,
     figure_format: FigureFormat = "png",
     force: Annotated[bool, typer.Option("--force", help="Replace existing files.")] = False,
     reading: AnswersReader,

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from closerthan.cli.options import SEED, AnswersReader, Force, out_option, reading, with_options
+from closerthan.cli.options import SEED, AnswersReader, Force, Seed, out_option, reading, with_options
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ def questions(
         ),
     ] = None,
     selection: Selection,
-    seed: Annotated[int, typer.Option(metavar="NUMBER", min=0, help="The same seed gives the same questions.")] = SEED,
+    seed: Seed = SEED,
     out: Annotated[Path | None, out_option("By default FILE's name with -questions.csv.")] = None,
     force: Force = False,
     reading: AnswersReader,
