@@ -90,6 +90,10 @@ def test_nothing_is_cut_off_in_a_question_with_many_options(browser, tmp_path, f
                 one.scrollWidth > one.clientWidth || one.scrollHeight > one.clientHeight + 1
                 || one.getBoundingClientRect().right > innerWidth).map((one) => one.className)""")
             assert cut == [], size
+            covered = browser.ask("""[...document.querySelectorAll('[aria-pressed=true]')].some((one) => {
+                const [words, mark] = ['.words', '.mark'].map((name) => one.querySelector(name));
+                return words && words.getBoundingClientRect().right > mark.getBoundingClientRect().left; })""")
+            assert not covered, size
             tallest = browser.ask("""Math.max(0, ...[...document.querySelectorAll('.thing:has(img)')].map((one) =>
                 one.getBoundingClientRect().height / innerHeight))""")
             assert tallest < 0.23, size  # pictures take no more room than they need, although texts are wide
