@@ -39,7 +39,7 @@ class Accuracy(NamedTuple):
     Attributes
     ----------
     at, answers
-        Time of the last answer in the window, and the number of answers by then to which a map is fitted now.
+        Time of the last answer in the window, and the number of answers by that time, without those excluded since.
     accuracy, low, high
         Fraction of the answers that were predicted by the map in use at the time, and its 95 % interval.
     """

@@ -220,7 +220,7 @@ def _several(choice: str | int | Sequence[str | int] | None) -> Sequence[str | i
     return [choice] if isinstance(choice, str | int) else choice
 
 
-class _Derived(NamedTuple):
+class _DerivedComparisons(NamedTuple):
     """The comparisons of a table, and how they were derived from its rows.
 
     Attributes
@@ -250,7 +250,7 @@ class _Derived(NamedTuple):
     ties: Comparisons | None
 
 
-def _derive(selection: "_Selection", reading: Reading) -> _Derived:
+def _derive(selection: "_Selection", reading: Reading) -> _DerivedComparisons:
     """Derive comparisons from the selected rows."""
     interpretation = selection.interpretation
     table, layout, notes = interpretation.table, interpretation.layout, interpretation.notes
@@ -314,7 +314,7 @@ def _derive(selection: "_Selection", reading: Reading) -> _Derived:
         comparisons = answers.replace(blocks=comparisons.take(~tied).blocks)
         notes.append(f"{counted(len(ties), 'tie')} are kept apart from the other answers")
     is_test = _test_rows(table, layout, comparisons, None if split is None else split[source], notes)
-    return _Derived(comparisons, is_test, layout, numbering, dropped, n_participants, ties)
+    return _DerivedComparisons(comparisons, is_test, layout, numbering, dropped, n_participants, ties)
 
 
 def _answers(export: Export, reading: Reading) -> Answers:
@@ -510,7 +510,7 @@ def _without_unmarked_checks(rows: _Rows, is_check: NDArray[np.bool_], checks: M
 def _usable_rows(
     interpretation: Interpretation, reading: Reading
 ) -> tuple[NDArray[np.bool_] | None, NDArray[np.bool_] | None, dict[str, int]]:
-    """Return a mask of the usable rows (None: all), one of the ties among them, and the numbers of dropped rows.
+    """Return a mask of the usable rows (None: all), a mask of the ties among them, and the numbers of dropped rows.
 
     The first row with a problem that is not to be dropped raises an error.
     """
