@@ -31,6 +31,7 @@ from closerthan.collect.store.progress import progress
 from closerthan.collect.study.description import Study
 from closerthan.collect.web.interview import Refused
 from closerthan.collect.web.server import bearer, body_of, page, refusal
+from closerthan.registry import JsonObject
 
 __all__ = ["Researcher"]
 
@@ -195,7 +196,7 @@ class Researcher:
             })  # fmt: skip
         return cache
 
-    def _conditions(self) -> list[dict[str, Any]]:
+    def _conditions(self) -> list[JsonObject]:
         """Return, for each condition, how many people started and finished, and how many places are taken."""
         if not self._study.conditions:
             return []
@@ -216,7 +217,7 @@ class Researcher:
             for name in self._study.condition_names
         ]
 
-    def _latest_map(self) -> dict[str, Any] | None:
+    def _latest_map(self) -> JsonObject | None:
         version = self._store.value("SELECT max(version) FROM maps WHERE judgement IS NOT NULL")
         if self._map is None or self._map["version"] != version:
             latest = self._store.rows(
@@ -229,7 +230,7 @@ class Researcher:
             self._map = {**maps[0], "version": version, "others": maps[1:]} if maps else None
         return self._map
 
-    def _map_of(self, row: Any) -> dict[str, Any]:
+    def _map_of(self, row: Any) -> JsonObject:
         judgement = json.loads(row["judgement"])
         names = [named["name"] for named in self._store.rows("SELECT name FROM objects ORDER BY number")]
         names = [names[number] for number in judgement.get("objects", range(len(names)))]
@@ -243,7 +244,7 @@ class Researcher:
             raise Refused(422, "from must be a number, and only must be empty, check or excluded")
         return JSONResponse(await self._read(lambda: self._page(Page(int(begin), PEOPLE_PER_PAGE, only))))
 
-    def _page(self, page: Page) -> dict[str, Any]:
+    def _page(self, page: Page) -> JsonObject:
         rows = people(self._store, self._study, self._access, page, self._shared_votes())
         return {
             "people": [person.to_data() for person in rows], "from": page.begin, "only": page.only,

@@ -19,6 +19,7 @@ from closerthan.collect.store.keyed_codes import pilot_ticket
 from closerthan.collect.store.lock import study_lock
 from closerthan.collect.study.description import Study, read_study
 from closerthan.collect.study.folders import studies_in
+from closerthan.collect.study.new import unfinished
 from closerthan.collect.web.application import RESCUED, StudyApplication
 from closerthan.collect.web.connections import MOST_CONNECTIONS, limited_protocol
 from closerthan.collect.web.interview import Interview
@@ -87,6 +88,9 @@ def serve(
             _print_addresses(study, base + (f"{name}/" if name else ""))
         first = next(iter(studies.values())).folder
         place = first if is_single else f"each study's folder, such as {first}"
+        for study in studies.values():
+            for problem in unfinished(study):
+                print(f"Before people take part, edit {study.folder / 'study.toml'}: {problem}.")
         print(FIRST_STEPS.format(token=f"{Access.FILES[0]} in {place}", file=f"{FILE} there"), flush=True)
         lost: list[Path] = []
 
