@@ -106,7 +106,7 @@ def serve(
         bool,
         typer.Option(
             "--behind-proxy",
-            help="Trust proxies in the private network, as a container must; those on this computer are always trusted. "
+            help="Trust proxies in the private network, as a container must; those on this computer always are. "
             "Proxies report participants' addresses in X-Forwarded-For, so nobody else may reach the port.",
         ),
     ] = False,
