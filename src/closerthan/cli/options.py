@@ -37,6 +37,10 @@ AnswersFile = Annotated[
     Path, typer.Argument(metavar="FILE", help="The answers: a file, or the folder of a study.", show_default=False)
 ]
 MapFile = Annotated[Path, typer.Argument(metavar="MAP", help="A map, or the folder of a fit.", show_default=False)]
+Seed = Annotated[int, typer.Option(metavar="NUMBER", min=0, help="The same seed gives the same result.")]
+Threads = Annotated[
+    int | None, typer.Option(metavar="NUMBER", min=1, help="Number of threads; by default one per core.")
+]
 Force = Annotated[bool, typer.Option("--force", help="Replace an existing file.")]
 FigureFormat = Annotated[str, _output_option("--format", metavar="png|pdf|svg", help="Format of the figures.")]
 
@@ -91,7 +95,7 @@ def _as_common(parameter: inspect.Parameter) -> inspect.Parameter:
 
 
 @dataclass(frozen=True)
-class Reading:
+class AnswersReader:
     """Options for reading a file of answers.
 
     Attributes
@@ -129,7 +133,7 @@ class Reading:
 
 @dataclass(frozen=True)
 class _ReadingOptions:
-    """The options of :class:`Reading` as text and paths."""
+    """The options of :class:`AnswersReader` as text and paths."""
 
     kind: Annotated[
         str | None,
@@ -189,7 +193,7 @@ class _ReadingOptions:
         str | None, _reading_option(metavar="NAME", help="Array to read from a .npz or .mat, or table from a .zip.")
     ] = None
 
-    def parsed(self) -> Reading:
+    def parsed(self) -> AnswersReader:
         values = {
             **vars(self),
             "column": _columns(self.column or []),
@@ -198,10 +202,12 @@ class _ReadingOptions:
             "delimiter": None if self.delimiter is None else self.delimiter.replace("\\t", "\t"),
         }
         argument_of = {"column": "columns", "objects": "n_objects"}
-        return Reading({argument_of.get(name, name): value for name, value in values.items() if value is not None})
+        return AnswersReader(
+            {argument_of.get(name, name): value for name, value in values.items() if value is not None}
+        )
 
 
-def reading(**values: Any) -> Reading:
+def reading(**values: Any) -> AnswersReader:
     """Parse the command-line options for reading a file of answers."""
     return _ReadingOptions(**values).parsed()
 
