@@ -58,7 +58,7 @@ def test_the_live_page_and_the_command_give_the_same_verdicts_on_the_same_answer
     for name, choose in habits.items():
         joined(interview, (name * 24)[:24])
         answer_all(interview, (name * 24)[:24], choose=choose)
-    (tmp_path / Access.FILES[1]).write_text("a key")  # pseudonyms determine the order of people
+    (tmp_path / Access.FILES[1]).write_text("a" * 64)  # pseudonyms determine the order of people
     study, access = study_of(tmp_path, **settings), Access(tmp_path)
     refit(study, store)
     live = {person.name: person for person in people(store, study, access)}
