@@ -1,8 +1,10 @@
 """Options that several commands share, in groups: each group becomes one frozen object that a command receives."""
 
 import copy
+import csv
 import functools
 import inspect
+import io
 import re
 import sys
 import typing
@@ -152,7 +154,10 @@ class _ReadingOptions:
         _reading_option(metavar="NUMBERING", help="How the file refers to objects: 0-based, 1-based or names."),
     ] = None
     names: Annotated[
-        Path | None, _reading_option(metavar="FILE", help="A text file with the names of the objects, one per line.")
+        Path | None,
+        _reading_option(
+            metavar="FILE", help="Names of the objects: a text file, one per line, or a CSV file with a column name."
+        ),
     ] = None
     objects: Annotated[
         int | None, _reading_option(metavar="NUMBER", min=3, help="Number of objects, if some never occur.")
@@ -192,7 +197,7 @@ class _ReadingOptions:
         values = {
             **vars(self),
             "column": _columns(self.column or []),
-            "names": None if self.names is None else _lines(self.names),
+            "names": None if self.names is None else _names_in(self.names),
             "where": _where(self.where or []),
             "delimiter": None if self.delimiter is None else self.delimiter.replace("\\t", "\t"),
         }
@@ -544,9 +549,13 @@ def _where(conditions: list[str]) -> dict[str | int, Any] | None:
     return where or None
 
 
-def _lines(path: Path) -> list[str]:
+def _names_in(path: Path) -> list[str]:
+    """Return the lines of a file, or the column called name if it is a table such as objects.csv of a study."""
     try:
-        lines = path.read_text(encoding="utf-8-sig").splitlines()
+        text = path.read_text(encoding="utf-8-sig")
     except UnicodeDecodeError as error:
         raise ValueError(f"{path} cannot be read as names, one per line: {error}") from None
-    return [line for line in lines if line]
+    table = csv.DictReader(io.StringIO(text))
+    is_table = path.suffix == ".csv" and "name" in (table.fieldnames or ())
+    names = [row["name"] or "" for row in table] if is_table else text.splitlines()
+    return [name for name in names if name]

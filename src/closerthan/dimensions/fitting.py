@@ -197,8 +197,8 @@ class _Fits:
     ) -> Array:
         """Return dimensions for weighted answers; ``slack`` is a factor of the tolerance.
 
-        The penalty is that for all answers. If fewer answers have weight, or some are drawn several times, it grows
-        with the inverse square root of their effective number, like the noise of the gradient.
+        The penalty is given for a fit to all answers. If some have no weight, or are drawn several times, it grows with
+        the inverse square root of the effective number of answers, like the noise of the gradient.
         """
         penalty *= math.sqrt(kish_number(self.own_weights) / kish_number(weights))
         likelihood, ridge = self._likelihood.weighted(weights), penalty * self._settings.ridge

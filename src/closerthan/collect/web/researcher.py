@@ -1,9 +1,11 @@
 """The researcher's page: live progress and downloads. All requests except those for static files need the token."""
 
 import asyncio
+import contextlib
 import json
 import multiprocessing
 import sqlite3
+import sys
 import tempfile
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -117,21 +119,36 @@ class Researcher:
 
     def _for_researcher(self, handle: Callable[[Request], Awaitable[Response]]) -> Callable[[Request], Any]:
         async def reply(request: Request) -> Response:
-            if not self._access.allows(bearer(request)):
-                return refusal(Refused(401, "this needs the researcher's token"))
             try:
+                self._check(bearer(request))
                 return await handle(request)
             except Refused as refused:
                 return refusal(refused)
 
         return reply
 
+    def _check(self, token: str) -> None:
+        """Raise Refused if a token gives no access."""
+        try:
+            is_allowed = self._access.allows(token)
+        except (OSError, ValueError) as error:
+            print(f"tokens cannot be checked: {error}", file=sys.stderr, flush=True)
+            raise Refused(503, "tokens cannot be checked; the server's log says why") from None
+        if not is_allowed:
+            raise Refused(401, "this needs the researcher's token")
+
+    def _is_allowed(self, token: str) -> bool:
+        with contextlib.suppress(Refused):
+            self._check(token)
+            return True
+        return False
+
     async def _read(self, work: Callable[[], Any]) -> Any:
         return await asyncio.get_running_loop().run_in_executor(self._thread, work)
 
     async def _events(self, request: Request) -> Response:
         token = bearer(request)
-        stream = self.stream(lambda: self._access.allows(token))
+        stream = self.stream(lambda: self._is_allowed(token))
         return StreamingResponse(stream, media_type="text/event-stream", headers={"X-Accel-Buffering": "no"})
 
     async def stream(self, is_allowed: Callable[[], bool] = lambda: True) -> AsyncIterator[str]:
