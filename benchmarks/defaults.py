@@ -408,7 +408,7 @@ def main() -> None:
         tables["starts"],
         "",
         "Without a penalty, one start is the default, because starts with extra dimensions differ little. If the penalty is chosen, there are more, which are compared "
-        "after a few epochs, and only the best one is completed: one from a million comparisons on, two from 65,536 on, otherwise as many as visit 32,768 comparisons together in a pass, between 4 and 16.",
+        "after a few epochs, and only the best one is completed: one from 65,536 comparisons on, otherwise as many as visit 32,768 comparisons together in a pass, between 4 and 16.",
         "",
         "## Stopping",
         "",
@@ -432,7 +432,7 @@ def main() -> None:
         "",
         tables["race"],
         "",
-        "STRONG_PENALTIES (2 and 4) race from MANY_ANSWERS (50,000 comparisons) on, and only where 1 is better than weaker ones. On THINGS (127,304 odd-one-out answers, a tenth held out, two splits), "
+        "STRONG_PENALTIES (2 and 4) race from MANY_ANSWERS (65,536 comparisons) on, and only where 1 is better than weaker ones. On THINGS (127,304 odd-one-out answers, a tenth held out, two splits), "
         "the held-out errors are .2992 and .2954 for tste in 20 dimensions if the grid ends at 1, and .2885 and .2841 if it ends at 2 or 4; for ste .3281 if it ends at 1, .3124 at 2 and .2939 at 4 (first split). These fits race one or two candidates more. With few answers, chance often favours them: with 400 simulated odd-one-out answers about 20 objects (ste), six sets, the map is .49 instead of .41 from the true points, and 47 instead of 68 % of these are inside the 95 % ellipses.",
         "",
         "ENOUGH (20 per coordinate), MOST_HELD_OUT (20,000) and MOST_DRAWN (60 million comparisons) limit the race on large files only: with 20,000 answers, an error of "

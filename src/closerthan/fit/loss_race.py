@@ -57,7 +57,9 @@ FEW_ANSWERS = (
 )
 PENALTY_GRID = (0.0001, 0.001, 0.01, 0.1, 1.0)
 STRONG_PENALTIES = (2.0, 4.0)  # added for many answers; fitted only if the next weaker one is the best
-MANY_ANSWERS = 50_000  # comparisons; with fewer, chance may favour a strong penalty, whose ellipses are far too small
+# Comparisons from which strong penalties race (with fewer, chance may favour one, whose ellipses are far too small),
+# and from which there is one round and one start, since rounds and starts agree.
+MANY_ANSWERS = MOST_FINISHED
 FIRST = (("tste-2", 0.1), ("ste", 0.1), ("gnmds", 0.1), ("soe", 0.1))  # the search begins at the best of these
 COMMON = ("tste-2", 0.1)  # the candidate whose map all others start from
 KEPT = 5  # candidates that remain after each round
@@ -68,7 +70,7 @@ LEAST_ITERATIONS = 8  # iterations of L-BFGS for each candidate, from the common
 MOST_ITERATIONS = 40  # the same with few answers; a weak penalty needs them to let the common map grow
 CONVERGED = 1e-3  # tolerance of these iterations, of which strong penalties need few
 ITERATED = 80_000  # comparisons that such a candidate visits; more iterations would take too long
-CANDIDATE_EPOCHS = 2  # epochs of Polyak steps (one pass each), if there are too many comparisons for L-BFGS
+CANDIDATE_EPOCHS = 3  # epochs of Polyak steps (one pass each), if there are too many comparisons for L-BFGS
 MOST_DESCENDED = 20_000  # comparisons up to which candidates are fitted by L-BFGS
 FITTED = 12_000  # comparisons to fit in each round; more would not change the choice
 ENOUGH = 20  # comparisons per coordinate to fit, if that is more than FITTED
@@ -78,8 +80,6 @@ WITHOUT_RACE = "ste"  # the loss if nothing can be held out
 STARTS = 4  # starts of the winner, unless the user specifies a number
 MOST_STARTS = 16  # the same if answers are so few that a start takes a millisecond; their maps differ more
 CHEAP = 2**15  # comparisons that all starts of such a fit visit in a pass; at least STARTS are made
-STARTS_OF_LARGE_FITS = 2  # with MOST_FINISHED comparisons or more, whose starts differ less and cost more
-ONE_ROUND = 2**20  # comparisons from which there is one round and one start, since rounds and starts agree
 MOST_DRAWN = 60_000_000  # comparisons from a file larger than memory, for all rounds; they are copied several times
 USUAL_TRIALS = 30  # fits in a race, for the progress bar
 
@@ -351,12 +351,10 @@ def usual_starts(n_comparisons: int) -> int:
     Examples
     --------
     >>> usual_starts(400), usual_starts(4_000), usual_starts(40_000), usual_starts(400_000)
-    (16, 8, 4, 2)
+    (16, 8, 4, 1)
     """
-    if n_comparisons >= ONE_ROUND:
+    if n_comparisons >= MANY_ANSWERS:
         return 1
-    if n_comparisons >= MOST_FINISHED:
-        return STARTS_OF_LARGE_FITS
     return min(max(CHEAP // max(n_comparisons, 1), STARTS), MOST_STARTS)
 
 
@@ -390,7 +388,8 @@ class Race:
     def run(self, answers: Comparisons, rng: np.random.Generator, by: str = AUTO) -> tuple[Candidate, ...]:
         """Return all candidates that were fitted, the best one first."""
         grid, alive = self._setup.grid, list[Cell]()
-        for number, (train, held_out, group) in enumerate(_parts(answers, self._n_dims, rng, by)):
+        parts = _parts(answers, self._n_dims, rng, by, fitted=FITTED, most_held_out=MOST_HELD_OUT)
+        for number, (train, held_out, group) in enumerate(parts):
             this_round = _RoundInProgress(self._setup, (train, held_out), int(rng.integers(2**31)))
             this_round.fit_common_map(self._start)
             if number == 0:
@@ -544,8 +543,8 @@ def _parts(
     rng: np.random.Generator,
     by: str = AUTO,
     *,
-    fitted: int = FITTED,
-    most_held_out: int = MOST_HELD_OUT,
+    fitted: int,
+    most_held_out: int,
 ) -> Iterator[tuple[Comparisons, Comparisons, NDArray[Any]]]:
     """Yield for each round the comparisons to fit, those to evaluate on, and the groups of the latter.
 
@@ -555,7 +554,7 @@ def _parts(
     by = answers.split_unit(by)
     enough = max(fitted, ENOUGH * answers.n_objects * n_dims)
     n_rounds = ROUNDS
-    if len(answers) >= ONE_ROUND:  # it evaluates on as many comparisons as several rounds would
+    if len(answers) >= MANY_ANSWERS:  # it evaluates on as many comparisons as several rounds would
         n_rounds, most_held_out = 1, ROUNDS * most_held_out
     answers = answers.in_memory(min(n_rounds * (most_held_out + enough), MOST_DRAWN), rng)
     if answers.weights is not None and not answers.weights.all():  # rows without weight
