@@ -77,9 +77,7 @@ ENOUGH = 20  # comparisons per coordinate to fit, if that is more than FITTED
 HELD_OUT = 0.25  # fraction of the answers in each round; with 0.1, chance matters more
 MOST_HELD_OUT = 20_000  # comparisons; more would not improve the choice
 WITHOUT_RACE = "ste"  # the loss if nothing can be held out
-STARTS = 4  # starts of the winner, unless the user specifies a number
-MOST_STARTS = 16  # the same if answers are so few that a start takes a millisecond; their maps differ more
-CHEAP = 2**15  # comparisons that all starts of such a fit visit in a pass; at least STARTS are made
+STARTS = 4  # starts of the winner, unless the user specifies a number or there are MANY_ANSWERS
 MOST_DRAWN = 60_000_000  # comparisons from a file larger than memory, for all rounds; they are copied several times
 USUAL_TRIALS = 30  # fits in a race, for the progress bar
 
@@ -254,7 +252,7 @@ def _choice_in_checkpoint(run: Run, this_fit: Mapping[str, Any], settings: Setti
     try:
         was, choice = dict(saved["asked"]), Choice.from_data(saved)
         choice.final_settings(settings)  # raises an error if its loss or its penalty is invalid
-        if choice.n_starts > (settings.n_starts or MOST_STARTS):
+        if choice.n_starts > (settings.n_starts or STARTS):
             raise ValueError("there are more starts than requested")
     except (KeyError, TypeError, ValueError, IndexError, AttributeError):
         raise ValueError(
@@ -269,7 +267,7 @@ def _choose(inputs: Inputs, settings: Settings, run: Run) -> tuple[Choice, list[
     answers, rng, began = inputs.answers, inputs.rng, time.perf_counter()
     racer = settings.solver if isinstance(settings.solver, Polyak) else Polyak()
     n_starts = settings.n_starts or (
-        usual_starts(len(answers)) if inputs.start is None and racer is settings.solver else 1
+        STARTS if len(answers) < MANY_ANSWERS and inputs.start is None and racer is settings.solver else 1
     )
     n_trials = n_starts if n_starts > 1 and racer is settings.solver else 0
     one_thread = run.device.one_thread()
@@ -343,19 +341,6 @@ def candidate_iterations(n_comparisons: int) -> int:
     (40, 20, 8)
     """
     return min(max(ITERATED // n_comparisons, LEAST_ITERATIONS), MOST_ITERATIONS)
-
-
-def usual_starts(n_comparisons: int) -> int:
-    """Return the number of random starts of the winner, unless the user specifies one.
-
-    Examples
-    --------
-    >>> usual_starts(400), usual_starts(4_000), usual_starts(40_000), usual_starts(400_000)
-    (16, 8, 4, 1)
-    """
-    if n_comparisons >= MANY_ANSWERS:
-        return 1
-    return min(max(CHEAP // max(n_comparisons, 1), STARTS), MOST_STARTS)
 
 
 @dataclasses.dataclass(frozen=True)
