@@ -1,9 +1,10 @@
 # ruff: noqa: E501 - prose
 """Sensitivity to the defaults: held-out errors of the defaults and of neighbouring values, over shapes of data.
 
-    python -m benchmarks.defaults            writes docs/defaults.md (about ten minutes)
+    python -m benchmarks.defaults            writes docs/defaults.md and its tables in docs/measured (about ten minutes)
+    python -m benchmarks.defaults --races    only the tables about ``loss="auto"``, docs/measured/defaults-*.md
 
-Errors are the same on any machine. Two tables have a column of seconds of processor time, for which the machine should be idle.
+Errors are the same on any machine. These tables have a column of seconds of processor time, for which the machine should be idle.
 """
 
 import argparse
@@ -21,7 +22,7 @@ from unittest import mock
 import numpy as np
 
 import closerthan as ct
-from benchmarks.measured import DOCS
+from benchmarks.measured import DOCS, measured_on, write_measured
 from benchmarks.tables import table
 from closerthan.fit import loss_race
 from closerthan.solvers.steps import EPSILON, FIRST_STEP, LONGEST
@@ -37,6 +38,7 @@ WORTHWHILE = (0.01, 0.03, 0.1)
 RACE: dict[str, tuple[Any, ...]] = {  # numbers of fit/loss_race.py, and their neighbours
     "KEPT": (3, 8),
     "ROUNDS": (1, 3),
+    "LONGER": (1, 4),
     "EPOCHS": (1, 3),
     "MOST_ITERATIONS": (8, 20),
     "ITERATED": (40_000, 160_000),
@@ -344,35 +346,46 @@ def data_of(shape: Shape, number: int) -> ct.datasets.Synthetic:
 def main() -> None:
     options = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     options.add_argument("--out", type=Path, default=DOCS / "defaults.md")
+    options.add_argument("--races", action="store_true", help='only the tables about loss="auto"')
     options.add_argument("--seeds", type=int, default=5, help="seeds for shapes of at most 20,000 triplets")
     arguments = options.parse_args()
     seeds = arguments.seeds
+    with ProcessPoolExecutor() as pool:
+        write_races(pool, seeds)
+        if not arguments.races:
+            write_page(pool, seeds, arguments.out)
+
+
+def write_races(pool: ProcessPoolExecutor, seeds: int) -> None:
+    """Write the tables about ``loss="auto"``."""
     changes = {
         "penalty": [{}, *WITH_PENALTY],
         "race": [{}, *({name: value} for name, values in RACE.items() for value in values)],
         "many": [{}, *MANY],
     }
+    jobs = {
+        name: [pool.submit(auto_fits, one, seeds, many=name == "many") for one in some]
+        for name, some in changes.items()
+    }
+    for name, some in jobs.items():
+        rows = auto_table(changes[name], [one.result() for one in some])
+        write_measured(f"defaults-{name}", f"{rows}\n\n{measured_on('python -m benchmarks.defaults --races')}")
+
+
+def write_page(pool: ProcessPoolExecutor, seeds: int, path: Path) -> None:
+    """Measure everything else and write the page."""
     settings = {"neighbours": NEIGHBOURS, "alone": ALONE}
-    with ProcessPoolExecutor() as pool:
-        autos = {
-            name: [pool.submit(auto_fits, one, seeds, many=name == "many") for one in some]
-            for name, some in changes.items()
-        }
-        rows = [pool.submit(shape_row, number) for number in reversed(range(len(SHAPES)))]  # the largest first
-        fits = {name: [pool.submit(fits_of, one, seeds) for one in some] for name, some in settings.items()}
-        whole = {
-            name: pool.submit(job, number)
-            for name, job, number in (
-                ("sizes", sizes_table, seeds), ("starts", starts_table, 3), ("stopping", stopping_table, 3)
-            )
-        }  # fmt: skip
-        tables = {name: auto_table(changes[name], [one.result() for one in some]) for name, some in autos.items()}
-        tables |= {
-            name: neighbours_table(settings[name], [one.result() for one in some]) for name, some in fits.items()
-        }
-        tables |= {name: one.result() for name, one in whole.items()}
-        shape_rows = [one.result() for one in reversed(rows)]
-        tables["shapes"] = table([*SHAPE_HEADER, *ct.losses.LOSSES], shape_rows)
+    rows = [pool.submit(shape_row, number) for number in reversed(range(len(SHAPES)))]  # the largest first
+    fits = {name: [pool.submit(fits_of, one, seeds) for one in some] for name, some in settings.items()}
+    whole = {
+        name: pool.submit(job, number)
+        for name, job, number in (
+            ("sizes", sizes_table, seeds), ("starts", starts_table, 3), ("stopping", stopping_table, 3)
+        )
+    }  # fmt: skip
+    tables = {name: neighbours_table(settings[name], [one.result() for one in some]) for name, some in fits.items()}
+    tables |= {name: one.result() for name, one in whole.items()}
+    tables["shapes"] = table([*SHAPE_HEADER, *ct.losses.LOSSES], [one.result() for one in reversed(rows)])
     page = [
         "# Defaults that need no tuning",
         "",
@@ -438,18 +451,21 @@ def main() -> None:
         "`loss=\"auto\"` on the same shapes, with twice the number of seeds; one rule of the default solver is changed at a time. `finish` is the number of comparisons "
         "per coordinate below which L-BFGS finishes a fit (± the standard error over seeds, on the same answers):",
         "",
-        tables["penalty"],
+        "```{include} measured/defaults-penalty.md",
+        "```",
         "",
         "## The race of losses and penalties",
         "",
         "`loss=\"auto\"` on the same shapes, with twice the number of seeds; one constant of `fit/loss_race.py` is changed at a time "
         "(± the standard error over seeds, on the same answers):",
         "",
-        tables["race"],
+        "```{include} measured/defaults-race.md",
+        "```",
         "",
-        f"The same for the {sum(20_000 < shape.n_triplets <= 200_000 for shape in SHAPES)} shapes with 50,000 to 200,000 triplets, with {seeds} seeds:",
+        f"The same with half the number of seeds for the {sum(20_000 < shape.n_triplets <= 200_000 for shape in SHAPES)} shapes with 50,000 to 200,000 triplets:",
         "",
-        tables["many"],
+        "```{include} measured/defaults-many.md",
+        "```",
         "",
         "STRONG_PENALTIES (2 and 4) race from MANY_ANSWERS (65,536 comparisons) on, and only where 1 is better than weaker ones. On THINGS (127,304 odd-one-out answers, a tenth held out, two splits), "
         "the held-out errors are .2992 and .2954 for tste in 20 dimensions if the grid ends at 1, and .2885 and .2841 if it ends at 2 or 4; for ste .3281 if it ends at 1, .3124 at 2 and .2939 at 4 (first split). These fits race one or two candidates more. With few answers, chance often favours them: with 400 simulated odd-one-out answers about 20 objects (ste), six sets, the map is .49 instead of .41 from the true points, and 47 instead of 68 % of these are inside the 95 % ellipses.",
@@ -479,9 +495,9 @@ def main() -> None:
         "and at most 16 of them; 1 ms of spinning before a thread sleeps; and parallel fits from 16,000 comparisons on (shorter ones would wait for Python), on Linux in one forked process per 20,000 comparisons to fit (forking takes about as long, 15 ms).",
         "",
     ]  # fmt: skip
-    arguments.out.parent.mkdir(parents=True, exist_ok=True)
-    arguments.out.write_text("\n".join(page), encoding="utf-8")
-    print(f"wrote {arguments.out}")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("\n".join(page), encoding="utf-8")
+    print(f"wrote {path}")
 
 
 if __name__ == "__main__":

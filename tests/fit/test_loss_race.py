@@ -281,6 +281,13 @@ def test_all_candidates_of_a_round_start_from_the_same_map_with_the_same_answers
     assert len({calls[0].seed for calls in fits.rounds}) == ROUNDS
 
 
+def test_fits_of_later_rounds_are_longer(simulation):
+    answers, fits = simulation
+    fits.candidates(answers)
+    first, second = ({call.length for call in calls[1:]} for calls in fits.rounds)
+    assert second == {loss_race.LONGER * length for length in first}
+
+
 def test_the_common_map_starts_where_the_user_says(simulation):
     answers, fits = simulation
     start = np.zeros((30, 2))

@@ -65,6 +65,7 @@ COMMON = ("tste-2", 0.1)  # the candidate whose map all others start from
 KEPT = 5  # candidates that remain after each round
 CLEARLY = 1.0  # standard errors by which a candidate must be behind to drop out; all are judged by the same answers
 ROUNDS = 2
+LONGER = 2  # fits are this many times as long in each further round; unfinished ones favour weak penalties
 EPOCHS = 2  # epochs of the fit that all candidates start from, and of each short fit of the winner
 LEAST_ITERATIONS = 8  # iterations of L-BFGS for each candidate, from the common map
 MOST_ITERATIONS = 40  # the same with few answers; a weak penalty needs them to let the common map grow
@@ -298,7 +299,7 @@ def _choose(inputs: Inputs, settings: Settings, run: Run) -> tuple[Choice, list[
         setup = RaceSetup(
             functools.partial(short_fit, solver=racer),
             functools.partial(short_fit, solver=LBFGS(), tolerance=CONVERGED),
-            functools.partial(short_fit, solver=dataclasses.replace(racer, passes=1), length=CANDIDATE_EPOCHS),
+            functools.partial(short_fit, solver=dataclasses.replace(racer, passes=1)),
             grid,
             run.device.threads,
             began + (run.deadline - began) / 2,
@@ -348,7 +349,7 @@ class RaceSetup:
     """The setup of a race: functions that fit, the candidates, the number of threads, and the deadline.
 
     ``from_scratch``, ``refine`` and ``refine_many`` (comparisons) fit a candidate. They are called as ``fit(train,
-    cell, cancelled, seconds, start, seed=)``; the first two also get the number of epochs as ``length=``.
+    cell, cancelled, seconds, start, seed=, length=)``, where the length is the number of epochs.
     """
 
     from_scratch: Callable[..., Result]
@@ -375,7 +376,7 @@ class Race:
         grid, alive = self._setup.grid, list[Cell]()
         parts = _parts(answers, self._n_dims, rng, by, fitted=FITTED, most_held_out=MOST_HELD_OUT)
         for number, (train, held_out, group) in enumerate(parts):
-            this_round = _RoundInProgress(self._setup, (train, held_out), int(rng.integers(2**31)))
+            this_round = _RoundInProgress(self._setup, (train, held_out), int(rng.integers(2**31)), LONGER**number)
             this_round.fit_common_map(self._start)
             if number == 0:
                 best = this_round.best_of(grid.first)
@@ -399,10 +400,11 @@ class Race:
 class _RoundInProgress:
     """Fits candidates to a part of the answers, all from the same map, and evaluates them on another part."""
 
-    def __init__(self, setup: RaceSetup, parts: tuple[Comparisons, Comparisons], seed: int) -> None:
+    def __init__(self, setup: RaceSetup, parts: tuple[Comparisons, Comparisons], seed: int, longer: int) -> None:
         self._setup = setup
         self._train, self._held_out = parts
         self._seed = seed
+        self._longer = longer
         self._map: Array | None = None
         self.judged: dict[Cell, Judged] = {}
 
@@ -419,15 +421,14 @@ class _RoundInProgress:
         cells = list(cells)
         new = [cell for cell in cells if cell not in self.judged]
         n_train = len(self._train)
-        fit_it = self._setup.refine_many
+        fit_it, length = self._setup.refine_many, CANDIDATE_EPOCHS
         if n_train < MOST_DESCENDED:
-            fit_it = functools.partial(self._setup.refine, length=candidate_iterations(n_train))
+            fit_it, length = self._setup.refine, candidate_iterations(n_train)
+        fit_it = functools.partial(fit_it, seed=self._seed, length=self._longer * length)
         cancelled = CancelFlag(self._setup.pressed)
         # All candidates get the same time, so that none has fewer epochs than the others.
         seconds = self._seconds(math.ceil(len(new) / threads_for(n_train, self._setup.n_threads)))
-        jobs = [
-            functools.partial(fit_it, self._train, cell, cancelled, seconds, self._map, seed=self._seed) for cell in new
-        ]
+        jobs = [functools.partial(fit_it, self._train, cell, cancelled, seconds, self._map) for cell in new]
         for cell, result in zip(new, self._together(jobs, cancelled), strict=True):
             wrong = ~(margins(self._held_out, result.embedding) > 0)
             self.judged[cell] = Judged(float(result.best_record.train_error), wrong)
