@@ -1,7 +1,7 @@
 """Maps of ``ct.embed`` with all defaults, beside those of an earlier version of closerthan.
 
     git worktree add ../before 8c1bdc1
-    python -m benchmarks.better_maps --before ../before     about four minutes; writes docs/measured/better-maps.md
+    python -m benchmarks.better_maps --before ../before     about two minutes; writes docs/measured/better-maps.md
     python -m benchmarks.better_maps --before ../before --quick
 
 Both versions fit the same answers, alternately and each in a process of its own, with one thread. Simulated answers are
@@ -159,7 +159,7 @@ def summary(fits: dict[str, dict[str, list[Any]]]) -> tuple[list[list[str]], lis
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--before", type=Path, help="a checkout of the earlier version")
-    parser.add_argument("--runs", type=int, default=8, help="numbers of splits and of simulated data sets")
+    parser.add_argument("--runs", type=int, default=6, help="numbers of splits and of simulated data sets")
     parser.add_argument("--quick", action="store_true", help="one run; writes nothing")
     parser.add_argument("--fit", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args()
