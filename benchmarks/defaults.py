@@ -389,7 +389,7 @@ def write_page(pool: ProcessPoolExecutor, seeds: int, path: Path) -> None:
     page = [
         "# Defaults that need no tuning",
         "",
-        f"Made by `python -m benchmarks.defaults` on {datetime.date.today()}, closerthan {ct.__version__}. Errors are the fraction of "
+        f"Made by `python -m benchmarks.defaults` on {datetime.date.today()}, closerthan {ct.__version__}; a table with such a line below it was made by the command named there. Errors are the fraction of "
         "noise-free test triplets that the map contradicts.",
         "",
         "[How it works](how-it-works.md) explains the parameters of the default solver, `polyak`. Those of the paper's solver (`svrg-sbb`) are:",
@@ -468,7 +468,7 @@ def write_page(pool: ProcessPoolExecutor, seeds: int, path: Path) -> None:
         "```",
         "",
         "STRONG_PENALTIES (2 and 4) race from MANY_ANSWERS (65,536 comparisons) on, and only where 1 is better than weaker ones. On THINGS (127,304 odd-one-out answers, a tenth held out, two splits), "
-        "the held-out errors are .2992 and .2954 for tste in 20 dimensions if the grid ends at 1, and .2885 and .2841 if it ends at 2 or 4; for ste .3281 if it ends at 1, .3124 at 2 and .2939 at 4 (first split). These fits race one or two candidates more. With few answers, chance often favours them: with 400 simulated odd-one-out answers about 20 objects (ste), six sets, the map is .49 instead of .41 from the true points, and 47 instead of 68 % of these are inside the 95 % ellipses.",
+        "the held-out errors are .3005 and .2954 for tste in 20 dimensions if the grid ends at 1, and .2863 and .2841 if it ends at 2 or 4; for ste .3284 if it ends at 1, .3147 at 2 and .2958 at 4 (first split). These fits race one or two candidates more. With few answers, chance often favours them: with 400 simulated odd-one-out answers about 20 objects (ste), six sets, the map is .49 instead of .41 from the true points, and 47 instead of 68 % of these are inside the 95 % ellipses.",
         "",
         "ENOUGH (20 per coordinate), MOST_HELD_OUT (20,000) and MOST_DRAWN (60 million comparisons) limit the race on large files only: with 20,000 answers, an error of "
         "10 % has a standard error of .002, which is the smallest difference that matters.",
