@@ -44,8 +44,10 @@ class Features:
 
     @property
     def is_matrix(self) -> bool:
-        """True if rows and columns are the same objects, so this is a matrix of (dis)similarities."""
-        return self.names is not None and self.names == self.titles
+        """True if rows and columns have the same names or the table is symmetric: a matrix of (dis)similarities."""
+        table = self.table
+        is_symmetric = len(table) > 2 and np.array_equal(table, table.T, equal_nan=True)
+        return is_symmetric or (self.names is not None and self.names == self.titles)
 
 
 @checked

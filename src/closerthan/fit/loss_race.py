@@ -63,14 +63,14 @@ MANY_ANSWERS = MOST_FINISHED
 FIRST = (("tste-2", 0.1), ("ste", 0.1), ("gnmds", 0.1), ("soe", 0.1))  # the search begins at the best of these
 COMMON = ("tste-2", 0.1)  # the candidate whose map all others start from
 KEPT = 5  # candidates that remain after each round
-CLEARLY = 1.0  # standard errors by which a candidate must be behind to drop out; all are judged by the same answers
+CLEARLY = 1.0  # standard errors by which a candidate must be behind to drop out, on the same answers
 ROUNDS = 2
 LONGER = 2  # fits are this many times as long in each further round; unfinished ones favour weak penalties
 EPOCHS = 2  # epochs of the fit that all candidates start from, and of each short fit of the winner
 LEAST_ITERATIONS = 8  # iterations of L-BFGS for each candidate, from the common map
 MOST_ITERATIONS = 40  # the same with few answers; a weak penalty needs them to let the common map grow
-CONVERGED = 1e-3  # tolerance of these iterations, of which strong penalties need few
-ITERATED = 80_000  # comparisons that such a candidate visits; more iterations would take too long
+CONVERGED = 1e-3  # tolerance that ends these iterations early; strong penalties need few of them
+ITERATED = 80_000  # limit on iterations times comparisons of a candidate, which keeps the race short
 CANDIDATE_EPOCHS = 3  # epochs of Polyak steps (one pass each), if there are too many comparisons for L-BFGS
 MOST_DESCENDED = 20_000  # comparisons up to which candidates are fitted by L-BFGS
 FITTED = 12_000  # comparisons to fit in each round; more would not change the choice
@@ -85,7 +85,7 @@ USUAL_TRIALS = 30  # fits in a race, for the progress bar
 Cell = tuple[Any, float]  # a loss, by its name if it has one, and the strength of its penalty
 
 
-class Judged(NamedTuple):
+class ShortFit(NamedTuple):
     """A short fit of one candidate: its training error, and the held-out comparisons that its map gets wrong."""
 
     train_error: float
@@ -386,8 +386,8 @@ class Race:
                 this_round.best_of(alive)
                 if time.perf_counter() >= self._setup.until:
                     break  # fits that were cut short are less informative than those of earlier rounds
-            self._train_errors |= {cell: one.train_error for cell, one in this_round.judged.items()}
-            wrong = {cell: one.wrong for cell, one in this_round.judged.items()}
+            self._train_errors |= {cell: one.train_error for cell, one in this_round.short_fits.items()}
+            wrong = {cell: one.wrong for cell, one in this_round.short_fits.items()}
             self.rounds.append(Round.of(wrong, group, held_out.weights))
             if number == ROUNDS - 1 or time.perf_counter() >= self._setup.until:
                 break
@@ -406,7 +406,7 @@ class _RoundInProgress:
         self._seed = seed
         self._longer = longer
         self._map: Array | None = None
-        self.judged: dict[Cell, Judged] = {}
+        self.short_fits: dict[Cell, ShortFit] = {}
 
     def fit_common_map(self, start: Array | None) -> None:
         """Fit the map that all candidates start from."""
@@ -419,7 +419,7 @@ class _RoundInProgress:
     def best_of(self, cells: Iterable[Cell]) -> Cell:
         """Return the candidate with the lowest held-out error; those that have not been fitted yet are fitted."""
         cells = list(cells)
-        new = [cell for cell in cells if cell not in self.judged]
+        new = [cell for cell in cells if cell not in self.short_fits]
         n_train = len(self._train)
         fit_it, length = self._setup.refine_many, CANDIDATE_EPOCHS
         if n_train < MOST_DESCENDED:
@@ -431,11 +431,11 @@ class _RoundInProgress:
         jobs = [functools.partial(fit_it, self._train, cell, cancelled, seconds, self._map) for cell in new]
         for cell, result in zip(new, self._together(jobs, cancelled), strict=True):
             wrong = ~(margins(self._held_out, result.embedding) > 0)
-            self.judged[cell] = Judged(float(result.best_record.train_error), wrong)
+            self.short_fits[cell] = ShortFit(float(result.best_record.train_error), wrong)
         return min(cells, key=self._error)
 
     def _error(self, cell: Cell) -> float:
-        return float(np.average(self.judged[cell].wrong, weights=self._held_out.weights))
+        return float(np.average(self.short_fits[cell].wrong, weights=self._held_out.weights))
 
     def _seconds(self, n_waves: int) -> float:
         """Divide the remaining time by the number of fits in succession."""
@@ -575,7 +575,9 @@ def _parts(
 
 
 def _sample(answers: Comparisons, fraction: float, rng: np.random.Generator) -> Comparisons:
-    """Return about this fraction of the questions of a large file, without sorting them."""
+    """Return about this fraction of the questions of a large file, without sorting them; all if they are few."""
     salt = rng.integers(2**64, dtype=np.uint64)
     keys = splitmix64(object_set_keys(answers.rows, answers.n_objects, answers.answers) ^ salt)
-    return answers.take(keys < np.uint64(fraction * 2.0**64))
+    is_drawn = keys < np.uint64(fraction * 2.0**64)
+    has_two_questions = is_drawn.any() and keys[is_drawn].min() < keys[is_drawn].max()
+    return answers.take(is_drawn) if has_two_questions else answers

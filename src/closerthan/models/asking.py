@@ -108,9 +108,10 @@ def ask(
         record = stack.enter_context(Record(record_path, prompts, asking.command))
         errors = stack.enter_context(open(errors_path, "ab"))
         waiting: queue.SimpleQueue[Prompt] = queue.SimpleQueue()
-        for prompt in prompts:
-            if prompt.number not in record.outcomes:
-                waiting.put(prompt)
+        # Questions that failed in an earlier run come last, so that they cannot end this one before all are asked.
+        remaining = [prompt for prompt in prompts if prompt.number not in record.outcomes]
+        for prompt in sorted(remaining, key=lambda prompt: prompt.number in record.tried):
+            waiting.put(prompt)
         run = _Run(asking, record, waiting, advance)
         n_workers = max(min(asking.n_processes, waiting.qsize()), 1)
         workers = [threading.Thread(target=run.work, args=(errors,)) for _ in range(n_workers)]

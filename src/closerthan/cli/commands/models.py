@@ -1,5 +1,7 @@
 """Commands about models: ``answers-from`` features or a matrix, ``score`` features, and ``align`` them with people."""
 
+import contextlib
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -68,7 +70,10 @@ class Measure:
                 raise ParameterError("matrix", self.matrix, f"it can be {' or '.join(MATRICES)}")
             return self.matrix
         if model.is_matrix and self.similarity is None:
-            raise ValueError(f"{file} is a matrix; pass --matrix similarities or --matrix dissimilarities")
+            raise ValueError(
+                f"{file} is a matrix of objects; pass --matrix similarities or --matrix dissimilarities, or "
+                "--similarity if its rows are features"
+            )
         return self.similarity or "cosine"
 
 
@@ -130,16 +135,17 @@ def answers_from(
     if questions.same_as is not None:
         if questions.answers is not None or questions.question != "triplet":
             raise ValueError("--same-as takes the questions of a file; leave --answers and --question out")
-        people = _people(questions.same_as, model, reading)
-    answers = ct.answers_from(
-        model.table,
-        questions.answers if people is None else people,
-        similarity=similarity,
-        question=questions.question,
-        temperature=questions.temperature,
-        names=model.names,
-        seed=seed,
-    )
+        people = _people(questions.same_as, [model], reading)
+    with _named_in_errors(file):
+        answers = ct.answers_from(
+            model.table,
+            questions.answers if people is None else people,
+            similarity=similarity,
+            question=questions.question,
+            temperature=questions.temperature,
+            names=model.names,
+            seed=seed,
+        )
     write_comparisons(answers, target)
     left_out = [f"{count:,} {reason}" for reason, count in answers.dropped.items()]
     typer.echo(
@@ -152,14 +158,25 @@ def answers_from(
     typer.echo(f"{target}  {answers.description}")
 
 
-def _people(path: Path, model: "Features", reading: Reading) -> "Comparisons":
+def _people(path: Path, models: "Iterable[Features]", reading: Reading) -> "Comparisons":
     from closerthan.cli.screen import print_summary
 
     # The objects of features without names are numbered from 0.
-    numbering = {} if model.names is not None or path.suffix.lower() == ".mat" else {"numbering": "0-based"}
+    is_numbered = any(model.names is None for model in models) and path.suffix.lower() != ".mat"
+    numbering = {"numbering": "0-based"} if is_numbered else {}
     contents = reading.without_split().read(path, **numbering)
     print_summary(contents.summary)
     return contents.comparisons
+
+
+@contextlib.contextmanager
+def _named_in_errors(file: Path) -> Iterator[None]:
+    """Name the file in errors about the features or the matrix in it."""
+    try:
+        yield
+    except ParameterError as error:
+        is_about_it = error.parameter == "model" or error.parameter.startswith("features")
+        raise (error.renamed({error.parameter: str(file)}) if is_about_it else error) from None
 
 
 def _models(files: list[Path], *, is_matrix: bool = False) -> "dict[str, Features]":
@@ -208,13 +225,13 @@ def score(
 
     folder = output.path(file, "scores", SCORES)
     models = _models(features, is_matrix=measure.matrix is not None)
-    first = next(iter(models.values()))
-    similarity = measure.of(first, features[0])
-    people = _people(file, first, reading)
-    parts = {
-        title: ct.score_features({title: model.table}, people, similarity=similarity, names=model.names)
-        for title, model in models.items()
-    }
+    measures = [measure.of(model, path) for model, path in zip(models.values(), features, strict=True)]
+    similarity = measures[0]
+    people = _people(file, models.values(), reading)
+    parts = {}
+    for path, (title, model) in zip(features, models.items(), strict=True):
+        with _named_in_errors(path):
+            parts[title] = ct.score_features({title: model.table}, people, similarity=similarity, names=model.names)
     scores = FeatureScores(
         {title: one[title] for title, one in parts.items()},
         similarity,
@@ -307,10 +324,11 @@ def align(
             f"{name}-map.npz": "the same, and the map",
         }
     folder = output.path(file, "aligned", contents)
-    people = _people(file, next(iter(models.values())), reading)
-    scores = ct.AlignedScores(
-        {
-            title: ct.align(
+    people = _people(file, models.values(), reading)
+    alignments = {}
+    for path, (title, model) in zip(features, models.items(), strict=True):
+        with _named_in_errors(path):
+            alignments[title] = ct.align(
                 model.table,
                 people,
                 rank=search.rank,
@@ -326,9 +344,7 @@ def align(
                 seed=seed,
                 progress=sys.stderr.isatty(),
             )
-            for title, model in models.items()
-        }
-    )
+    scores = ct.AlignedScores(alignments)
     with whole_folder(folder, replace=output.force) as draft:
         scores.to_csv(draft / "aligned.csv")
         figure = scores.plot(title=f"Accuracy by {search.similarity}")

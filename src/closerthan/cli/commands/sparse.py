@@ -142,9 +142,8 @@ def _print(result: "SparseDimensions") -> None:
         rows = [(*row[:-1], one_line(row[-1], WIDTH_OF_TOP)) for row in result.rows()]
         print_columns(("dimension", "sum", "objects", "returned", "top objects"), rows)
         typer.echo("")
-    for name, value in result.accuracy.table():
-        print_wrapped(f"{name:<15}{value}")
-    print_wrapped(f"{'penalty':<15}{result.penalty:.3g}")
+    for name, value in [*result.accuracy.table(), ("penalty", f"{result.penalty:.3g}")]:
+        print_wrapped(f"{name:<18}{value}", indent=18)
     if result.advice:
         typer.echo("")
         print_sentences(result.advice)
