@@ -45,7 +45,7 @@ from closerthan.files.meaning.reading import Reading, ReadingOptions
 from closerthan.files.meaning.summary import Summary, describe_counts, repeated_and_contradictory
 from closerthan.files.meaning.times_and_sides import option_positions, response_times
 from closerthan.files.stored.large import read_large
-from closerthan.messages import Message, message_of, value_error
+from closerthan.messages import Message, Suggested, message_of, value_error
 from closerthan.representation import shows_fields
 from closerthan.signatures import lists_keywords
 from closerthan.wording import counted
@@ -526,7 +526,11 @@ def _usable_rows(
     if fatal:
         row, problem = min(fatal, key=lambda pair: pair[0])
         way_out = f"correct the file or pass {{{problem.option}}}"
-        raise table.error(row, Message(problem.message(row), way_out, **{problem.option: "drop"}))
+        arguments: dict[str, Suggested] = {problem.option: "drop"}
+        if interpretation.has_unnamed_pairs and problem.option == "self_pairs":
+            way_out += "; if the last column is the person, pass {columns} (and {kind} if the third object is odd)"
+            arguments |= {"columns": {"participant": 3}, "kind": "odd-one-out"}
+        raise table.error(row, Message(problem.message(row), way_out, **arguments))
     if not keep.any():
         raise ValueError(f"{table.path}: no answer is left after dropping {describe_counts(dropped)}")
     if not (keep & ~is_tie).any():
