@@ -13,6 +13,7 @@ from closerthan.checks import checked
 from closerthan.comparisons import Comparisons, most_objects, sort_names
 from closerthan.comparisons.column_names import is_usual_name, plain
 from closerthan.comparisons.positions import fraction_on_left, without_artefacts
+from closerthan.comparisons.questions import consecutive_numbers
 from closerthan.comparisons.trials import Trials
 from closerthan.files.formats.frames import FrameTable, is_frame
 from closerthan.files.formats.lists import expand_lists
@@ -569,6 +570,9 @@ def _group_ids(interpretation: Interpretation, role: str) -> NDArray[np.int32] |
     if empty.any():
         problem = Problem(empty, "missing", lambda _: f"the {role} identifier in {table.title(position)} is empty")
         interpretation.problems.append(problem)
+    if role == "answer" and table.files is not None:  # each file may number its answers from 1
+        numbers: NDArray[np.int32] = consecutive_numbers(table.files * len(column.labels) + column.codes)
+        return numbers
     return column.codes
 
 
