@@ -36,6 +36,11 @@ def test_a_matrix_has_the_same_names_in_rows_and_columns(tmp_path):
     np.testing.assert_array_equal(features.table, [[0, np.nan], [2.5, 0]])
 
 
+def test_a_symmetric_table_is_a_matrix(tmp_path):
+    assert text(tmp_path, "0,1,\n1,0,2\n,2,0\n").is_matrix
+    assert not text(tmp_path, "0,1,2\n1,0,2\n1,2,0\n").is_matrix
+
+
 def test_arrays_are_read_with_their_names(tmp_path):
     np.save(tmp_path / "a.npy", np.eye(3, dtype=np.float32))
     np.savez(tmp_path / "b.npz", features=np.eye(3), names=["a", "b", "c"], other=np.zeros((2, 2)))

@@ -460,7 +460,7 @@ def test_a_start_is_used_and_a_share_held_out(problem):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"start": np.zeros((15, 2)), "n_starts": 3}, "a given start is not random"),
+        ({"start": np.zeros((15, 2)), "n_starts": 3}, "the start is fixed, so there can be only one"),
         ({"time_limit": -1}, "time_limit is -1"),
         ({"tolerance": -1}, "tolerance is -1"),
         ({"resume": True}, "no checkpoint to resume from"),
@@ -618,3 +618,11 @@ def test_the_progress_bar_counts_the_fits_of_the_race(problem, capsys):
     assert out == ""
     assert "a study: choosing the loss" in err
     assert "trials" in err
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_if_all_answers_are_about_the_same_objects_none_are_held_out(seed):
+    rows = np.tile([[0, 1, 2], [1, 0, 2]], (500, 1))  # the odd one out of the same three objects, again and again
+    answers = ct.Comparisons.from_triplets(rows, answers=np.repeat(np.arange(500), 2))
+    with pytest.raises(loss_race._OneGroupError):
+        list(loss_race._parts(answers, 1, np.random.default_rng(seed), fitted=10, most_held_out=5))

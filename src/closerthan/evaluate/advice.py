@@ -28,7 +28,7 @@ MORE_STARTS = 10
 PER_COORDINATE = 20  # answers per coordinate of a map with one more dimension; with fewer, it would mostly overfit
 WITH_RACE = 3  # factor by which a fit takes longer if the loss is chosen first
 SURE = 0.01  # p value below which a missing dimension is mentioned
-DIMS_FITS = 60  # time for choose_dims divided by that of this fit: about 30 fits, twice as long on average
+DIMS_FITS = 60  # duration of choose_dims in units of this fit: about 30 fits, which take twice as long on average
 
 IN_PYTHON = {
     "info": "ct.files.read_answers(FILE).summary",
