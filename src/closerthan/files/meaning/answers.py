@@ -544,7 +544,9 @@ def _usable_rows(
         way_out = f"correct the file or pass {{{problem.option}}}"
         arguments: dict[str, Suggested] = {problem.option: "drop"}
         if interpretation.has_unnamed_pairs and problem.option == "self_pairs":
-            way_out += "; if the last column is the person, pass {columns} (and {kind} if the third object is odd)"
+            way_out += (
+                "; if the last column is the person, pass {columns}, and {kind} if the third object is the odd one"
+            )
             arguments |= {"columns": {"participant": 3}, "kind": "odd-one-out"}
         raise table.error(row, Message(problem.message(row), way_out, **arguments))
     if not keep.any():
