@@ -29,14 +29,13 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import comb
 
 from closerthan.arrays import Array
-from closerthan.checks import ParameterError, checked
+from closerthan.checks import ParameterError
 from closerthan.comparisons import Choices, Comparisons
 
 __all__ = [
     "SIMILARITIES",
     "Similarity",
     "chance_levels",
-    "choice_accuracy",
     "correct_choices",
     "log_probabilities",
     "pair_scores",
@@ -51,32 +50,6 @@ _SETS = 1 << 12  # sets per block, for the same reason
 # Limits and step of the integral over log t for sets. Beyond these limits less than 1e-16 of the mass of exp(-t) is
 # left; with this step the result agrees with exact sums to 1e-12.
 LOWEST_LOG_TIME, HIGHEST_LOG_TIME, LOG_TIME_STEP = 38.0, 3.8, 0.1
-
-
-@checked
-def choice_accuracy(
-    answers: Comparisons | Choices | ArrayLike, embedding: ArrayLike, *, similarity: str = "euclidean"
-) -> float:
-    """Return the fraction (by weight) of whole answers in which a map makes the same choice; ties are split.
-
-    Parameters
-    ----------
-    answers
-        The answers. Comparisons that are from the same answer (``Comparisons.answers``) count as one.
-    embedding
-        The map, one row per object.
-    similarity
-        "euclidean" (near is similar), or the "dot" product or "cosine" of two rows.
-
-    Examples
-    --------
-    >>> odd_one_out = Comparisons.from_triplets([[0, 1, 2], [1, 0, 2]], answers=[0, 0])
-    >>> choice_accuracy(odd_one_out, [[0.0], [1.0], [5.0]]), choice_accuracy(odd_one_out, [[0.0], [0.0], [0.0]])
-    (1.0, 0.3333333333333333)
-    """
-    choices = answers if isinstance(answers, Choices) else Choices.of(Comparisons.of(answers, unmentioned="ignore"))
-    right = correct_choices(choices, pair_similarities(choices, embedding, similarity))
-    return float(np.average(right, weights=choices.weights))
 
 
 def pair_similarities(choices: Choices, embedding: ArrayLike, similarity: str = "euclidean") -> Array:
@@ -94,6 +67,8 @@ def pair_similarities(choices: Choices, embedding: ArrayLike, similarity: str = 
     if x.ndim != 2 or len(x) < choices.n_objects:
         rule = f"it must have a row for each of {choices.n_objects:,} objects"
         raise ParameterError("embedding", embedding, rule, problem=f"has shape {x.shape}")
+    if not np.isfinite(x).all():
+        raise ParameterError("embedding", embedding, "all coordinates must be finite", problem="has NaN or infinity")
     return similarities_of_pairs(choices.pairs, x, similarity)
 
 
@@ -128,7 +103,9 @@ def pair_scores(choices: Choices, log_odds: Callable[[Comparisons], Array]) -> A
 
     The score of a pair is the mean, over all pairs of its choice, of the log odds that it is the more similar one (0
     for the pair itself). If the log odds follow from a similarity g, as in ste, tste and ckl, this is log g minus its
-    mean over the choice, so that choice probabilities are those of g. Log odds of any other loss, or of several maps
+    mean over the choice, so that choice probabilities are those of g. If an answer names a set, or the odd one of more
+    than three objects, its probability depends on pairs of several choices: their scores are the log odds against one
+    of the pairs that were not chosen. Log odds of any other loss, or of several maps
     together, define choice probabilities in the same way.
 
     Examples
@@ -140,15 +117,26 @@ def pair_scores(choices: Choices, log_odds: Callable[[Comparisons], Array]) -> A
     >>> bool(np.allclose(scores - scores[0], pair_similarities(choices, x) - pair_similarities(choices, x)[0]))
     True
     """
-    sizes = choices.sizes
+    sizes, n_objects = choices.sizes, choices.n_objects
+
+    def odds_of(pairs: NDArray[Any], others: NDArray[Any]) -> Array:
+        rows = np.hstack([choices.pairs[pairs], choices.pairs[others]])
+        return log_odds(Comparisons.from_quadruplets(rows, n_objects=n_objects, unmentioned="ignore"))
+
     scores = np.zeros(len(choices.pairs))
-    for size in np.unique(sizes):
-        begins = choices.starts[:-1][sizes == size]
+    is_joint = (choices.is_set | choices.is_odd_of_many)[choices.answers]
+    for size in np.unique(sizes[~is_joint]):
+        begins = choices.starts[:-1][~is_joint & (sizes == size)]
         for one, other in itertools.combinations(range(int(size)), 2):
-            rows = np.hstack([choices.pairs[begins + one], choices.pairs[begins + other]])
-            odds = log_odds(Comparisons.from_quadruplets(rows, n_objects=choices.n_objects, unmentioned="ignore"))
+            odds = odds_of(begins + one, begins + other)
             scores[begins + one] += odds / size
             scores[begins + other] -= odds / size
+    pairs = np.flatnonzero(np.repeat(is_joint, sizes))
+    if len(pairs):
+        answer = choices.answers[choices.choice_of_pair[pairs]]
+        reference = choices.starts[choices.first_choices[answer]] + 1  # a pair that was not chosen
+        differs = (choices.pairs[pairs] != choices.pairs[reference]).any(axis=1)
+        scores[pairs[differs]] = odds_of(pairs[differs], reference[differs])
     return scores
 
 

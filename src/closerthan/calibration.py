@@ -16,6 +16,7 @@ from closerthan.arrays import Array, one_blas_thread
 from closerthan.comparisons import Choices
 from closerthan.comparisons.questions import consecutive_numbers
 from closerthan.metrics import clustered_number, error_interval
+from closerthan.registry import JsonObject
 from closerthan.representation import tabulated
 from closerthan.signatures import readable
 from closerthan.wording import percent
@@ -37,7 +38,7 @@ MOST_WHOLE_ANSWERS = 2_000  # the same limit for whole answers, whose probabilit
 WORTH_THREADS = 4_000  # number of scores from which the fits from all starting values run in parallel
 FEWEST_TO_DOUBT = 30  # independent answers in a tenth, set by judgement; fewer are inconclusive
 CLEARLY_OFF = 0.05  # difference of predicted and observed frequency that matters in practice, set by judgement
-CONFIDENCE = 0.99  # level of each of the five intervals; all five then hold with 95 % (Bonferroni)
+CONFIDENCE = 0.99  # level of each of the five intervals, so that all five together have 95 % (Bonferroni)
 
 
 class Tenth(NamedTuple):
@@ -180,7 +181,7 @@ class Calibration:
         curve = self.slope * np.sign(score) * np.abs(score) ** self.power
         return np.asarray(self.lapse / 2 + (1 - self.lapse) * expit(curve))
 
-    def to_data(self) -> dict[str, Any]:
+    def to_data(self) -> JsonObject:
         """Return the calibration as JSON data."""
         return dataclasses.asdict(self)
 

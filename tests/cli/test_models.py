@@ -140,6 +140,30 @@ def test_features_are_read_from_every_kind_of_file(features, ending):
     assert "100.0 %" in run("score", "people.csv", f"model.{ending}").output
 
 
+def test_features_without_names_need_the_names_of_their_rows_if_the_answers_have_names(features):
+    names = [f"{'zyxwvutsrqponml'[number]}-{number}" for number in range(15)]  # not in alphabetical order
+    ct.files.write_comparisons(ct.answers_from(features, 300, names=names), "people.csv")
+    ct.files.write_map(features, names, "named.csv")
+    for order in (("named.csv", "features.npy"), ("features.npy", "named.csv")):
+        assert "pass --names to name them" in run("score", "people.csv", *order, code=2).stderr
+    with open("names.txt", "w") as file:
+        file.write("\n".join(names))
+    shown = run("score", "people.csv", "named.csv", "features.npy", "--names", "names.txt").output
+    assert shown.count("100.0 %") >= 2
+
+
+def test_errors_name_the_file_of_the_matrix(features):
+    ct.files.write_comparisons(ct.answers_from(features, 100), "people.csv")
+    matrix = np.linalg.norm(features[:, None] - features, axis=2)
+    np.save("a_matrix.npy", matrix)
+    assert "a_matrix.npy is a matrix" in run("score", "people.csv", "features.npy", "a_matrix.npy", code=2).stderr
+    matrix[0, 1] += 1
+    np.save("a_matrix.npy", matrix)
+    for command in (("answers-from",), ("score", "people.csv")):
+        stderr = run(*command, "a_matrix.npy", "--matrix", "dissimilarities", code=2).stderr
+        assert "error: a_matrix.npy has" in stderr
+
+
 def test_each_command_writes_a_page_that_loads_nothing(features):
     ct.files.write_comparisons(ct.answers_from(features, 300), "people.csv")
     run("score", "people.csv", "features.npy")

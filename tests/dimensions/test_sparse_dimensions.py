@@ -51,6 +51,12 @@ def test_answers_by_chance_have_no_dimensions():
     assert "No dimension" in result.advice[0]
 
 
+def test_a_penalty_that_leaves_no_dimension_is_named(answers):
+    result = ct.sparse_dimensions(answers, 5, penalty=100.0)
+    assert result.n_dims == 0
+    assert result.advice == ["The penalty is so large that no dimension remains; pass penalty=50.0"]
+
+
 def test_answers_by_chance_have_no_reproducible_dimension_even_with_a_small_penalty():
     chance = odd_one_out(np.zeros((30, 1)), 1500)
     result = ct.sparse_dimensions(chance, 5, penalty=0.02, n_refits=5)

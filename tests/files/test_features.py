@@ -11,6 +11,13 @@ def text(tmp_path, content, name="table.csv"):
     return read_features(tmp_path / name)
 
 
+def test_spaces_in_the_titles_of_a_csv_file_separate_no_columns(tmp_path):
+    (tmp_path / "features.csv").write_bytes("\ufeffname of the object,is it big\nant,0\nwhale,1\n".encode())
+    features = read_features(tmp_path / "features.csv")
+    assert features.names == ("ant", "whale")
+    assert features.table.tolist() == [[0.0], [1.0]]
+
+
 @pytest.mark.parametrize(
     ("content", "names", "table"),
     [
@@ -34,6 +41,11 @@ def test_a_matrix_has_the_same_names_in_rows_and_columns(tmp_path):
     features = text(tmp_path, '"","ant","bee, small"\n"ant",0,NA\n"bee, small",2.5,0\n')
     assert features.is_matrix
     np.testing.assert_array_equal(features.table, [[0, np.nan], [2.5, 0]])
+
+
+def test_a_symmetric_table_is_a_matrix(tmp_path):
+    assert text(tmp_path, "0,1,\n1,0,2\n,2,0\n").is_matrix
+    assert not text(tmp_path, "0,1,2\n1,0,2\n1,2,0\n").is_matrix
 
 
 def test_arrays_are_read_with_their_names(tmp_path):

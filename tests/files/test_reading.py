@@ -16,7 +16,7 @@ from rows_by_name import rows_by_name
 import closerthan as ct
 from closerthan.comparisons.column_names import ALIASES, NUMBERED
 from closerthan.files import read_answers, read_comparisons
-from closerthan.files.formats.arrow_text import Shape, read_with_arrow
+from closerthan.files.formats.text.arrow_text import Shape, read_with_arrow
 from closerthan.files.meaning.columns import KINDS
 from closerthan.files.meaning.interpretation import RULES
 from closerthan.files.meaning.numbering import number_objects
@@ -433,6 +433,15 @@ def test_an_object_compared_with_itself_is_an_error_unless_dropped(written, row)
     with pytest.raises(ValueError, match=rf"line 3 \('{row}'\): object '[ab]' is compared with itself.*self_pairs"):
         read_answers(path)
     assert read_answers(path, self_pairs="drop").summary.dropped == {"self_pairs": 1}
+
+
+def test_four_columns_without_names_may_be_three_objects_and_a_person(written):
+    path = written("5 6 2 0\n4 5 3 0\n6 4 5 1\n3 4 1 1\n")
+    hint = r"if the last column is the person, pass columns=\{\"participant\": 3\}, and kind=\"odd-one-out\" if"
+    with pytest.raises(ValueError, match=rf"'3 4 1 1'.*{hint}"):
+        read_answers(path)
+    answers = read_answers(path, columns={"participant": 3}, kind="odd-one-out")
+    assert (answers.comparisons.n_answers, answers.comparisons.n_people) == (4, 2)
 
 
 @pytest.mark.parametrize(

@@ -109,6 +109,19 @@ def test_it_is_saved_shown_and_drawn(aligned, tmp_path):
     assert [label.get_text() for label in axes.get_yticklabels()] == ["a_$b", "c"]
 
 
+def test_scores_say_that_new_objects_were_not_measured():
+    points = np.random.default_rng(0).normal(size=(5, 2))
+    aligned = ct.align(points, ct.answers_from(points, 30), strength=1.0, n_folds=2)
+    assert "m, new objects: not measured" in " ".join(ct.AlignedScores({"m": aligned}).remarks)
+
+
+def test_scores_need_alignments_with_an_accuracy():
+    points = np.random.default_rng(0).normal(size=(5, 2))
+    aligned = ct.align(points, ct.answers_from(points, 30), strength=1.0, n_folds=0)
+    with pytest.raises(ValueError, match="no alignment has an accuracy"):
+        ct.AlignedScores({"m": aligned})
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [

@@ -147,6 +147,20 @@ def test_a_run_gives_up_after_ten_questions_in_a_row_without_a_reply(program, tm
     assert len(again.answers) == 40
 
 
+def test_questions_that_failed_do_not_keep_the_others_from_being_asked(program, tmp_path):
+    fails = "if question['id'] < 10: print(json.dumps({'id': question['id'], 'error': 'no'}), flush=True); continue"
+    people = random_answers("triplet", 14)
+    first, second = (run(program(fails), people, tmp_path, retries=0)[0] for _ in range(2))
+    assert first.gave_up
+    assert not first.answers
+    assert sorted(second.answers) == [10, 11, 12, 13]
+
+
+def test_names_with_commas_are_separated_by_semicolons():
+    prompt = Prompt(0, "odd-one-out", None, ("red, dark", "blue", "green"), (0, 1, 2), 1)
+    assert prompt.text == "Which of these is the odd one out: red, dark; blue or green?"
+
+
 def test_replies_of_two_commands_are_not_mixed(program, tmp_path):
     people = random_answers("triplet", 3)
     misspelt = [sys.executable, str(tmp_path / "progrm.py")]

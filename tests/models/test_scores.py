@@ -41,6 +41,14 @@ def test_answers_about_objects_without_features_are_left_out_and_counted(points)
     assert scores["features"].accuracy == 1.0
 
 
+def test_answers_about_gaps_in_a_matrix_are_left_out_and_counted(points):
+    matrix = np.linalg.norm(points[:, None] - points, axis=2)
+    matrix[0, 1] = matrix[1, 0] = np.nan
+    answers = ct.Comparisons.from_triplets([[0, 1, 2], [2, 3, 4], [2, 4, 3]])
+    scores = ct.score_features({"m": matrix}, answers, similarity="dissimilarities")
+    assert "m: 1 answer about pairs of objects that are not in the matrix left out." in scores.remarks
+
+
 def test_repeated_questions_give_a_ceiling(points):
     once = ct.datasets.simulated(points, 100)
     rows = np.tile(once.rows, (5, 1))

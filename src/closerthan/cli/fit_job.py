@@ -82,7 +82,7 @@ class LossChoice:
         return self.result.settings.within(budget)
 
     def completed(self, result: "Result") -> "Result":
-        """Add the candidates and the starts from which the settings were chosen to a fit with these settings."""
+        """Return a fit with these settings, with the candidates and starts from which they were chosen added."""
         starts, best = list(self.result.starts), self.result.best_start
         if len(result.starts) != 1 or len(starts) == 1:  # no start was chosen in advance
             return dataclasses.replace(result, candidates=self.result.candidates)
@@ -92,7 +92,7 @@ class LossChoice:
 
 def fit_and_write(job: FitJob, folder: Path, judging: Judging, writing: Writing, running: Running) -> None:
     """Fit a map, write everything to a folder, and print the result."""
-    from closerthan.cli.output import Fitted, write_folder
+    from closerthan.cli.output import FitOutput, write_folder
     from closerthan.cli.screen import end_with_files, option, print_facts, print_wrapped
     from closerthan.evaluate.advice import suggestions
     from closerthan.evaluate.facts import Fact, facts, unit_within
@@ -127,7 +127,7 @@ def fit_and_write(job: FitJob, folder: Path, judging: Judging, writing: Writing,
         if origin.dims is not None:
             place = [line.name for line in lines].index("Dimensions")
             lines[place] = lines[place]._replace(note=origin.dims.verdict)
-        if people is not None:  # after the facts about the comparisons
+        if people is not None:  # these facts come after those about the comparisons
             weighting = "weighted" if people.is_weighted else "all count the same"
             lines.insert(2, Fact("People", f"{len(people.people):,}, {weighting}", "; ".join(people.sentences)))
         measured = None
@@ -144,13 +144,13 @@ def fit_and_write(job: FitJob, folder: Path, judging: Judging, writing: Writing,
                 )
         findings = None
         if job.request is not None and not ctrl_c.pressed.is_set():
-            findings = _findings(job, result, answers, budget, progress=progress)
+            findings = _analyse(job, result, answers, budget, progress=progress)
             lines += [fact for fact in findings.facts() if people is None or fact.name != "People"]
             interrupted = findings.interrupted
         groups = None
         if judging.groups is not None and not ctrl_c.pressed.is_set():
             try:
-                groups = _grouped(result, judging.n_groups, findings)
+                groups = _find_groups(result, judging.n_groups, findings)
                 lines.append(Fact("Groups", counted(groups.n_clusters, "group"), groups.in_words))
             except ValueError as error:  # such as too few answers: the map must not be lost
                 lines.append(Fact("Groups", "left out", str(error)))
@@ -159,7 +159,7 @@ def fit_and_write(job: FitJob, folder: Path, judging: Judging, writing: Writing,
         replicates = None if findings is None else findings.replicates
         python = job.recipe.python(result.settings, replicates) if is_repeatable and result.settings else ""
         with phases(progress) as say:
-            fitted = Fitted(result, answers, origin, lines, python, findings, groups)
+            fitted = FitOutput(result, answers, origin, lines, python, findings, groups)
             written = write_folder(folder, fitted, writing, say)
         if running.checkpoint is not None and not interrupted:
             for path in (running.checkpoint, _checkpoint_of_choice(running.checkpoint)):
@@ -175,7 +175,7 @@ def fit_and_write(job: FitJob, folder: Path, judging: Judging, writing: Writing,
     end_with_files(written, interrupted=interrupted, checkpoint=running.checkpoint)
 
 
-def _findings(job: FitJob, result: "Result", answers: "Comparisons", budget: Budget, *, progress: bool) -> "Findings":
+def _analyse(job: FitJob, result: "Result", answers: "Comparisons", budget: Budget, *, progress: bool) -> "Findings":
     """Analyse the reliability of the map, in the time that is left."""
     from closerthan.report.findings import Findings, FindingsRequest
 
@@ -184,7 +184,7 @@ def _findings(job: FitJob, result: "Result", answers: "Comparisons", budget: Bud
     return Findings.of(answers, result, request, settings=fitting.settings, **fitting.run_options(progress))
 
 
-def _grouped(result: "Result", n_groups: int | None, findings: "Findings | None") -> "Clustering":
+def _find_groups(result: "Result", n_groups: int | None, findings: "Findings | None") -> "Clustering":
     """Find groups on the map and, if there are replicates, how stable they are; if the number is None, choose it."""
     from closerthan.objects import cluster
 

@@ -43,6 +43,7 @@ from closerthan.evaluate.repeats import answer_ceilings
 from closerthan.fit.ctrl_c import CtrlC
 from closerthan.fit.progress import phases
 from closerthan.messages import value_error
+from closerthan.metrics import kish_number
 from closerthan.objective.devices import dot_products_on
 from closerthan.objective.dot_products import PairLikelihood, ShownPairs
 from closerthan.settings import Budget
@@ -53,8 +54,8 @@ __all__ = ["sparse_dimensions"]
 
 LEAST_ANSWERS = 20  # so that each held-out tenth has two of them
 NEGLIGIBLE = 0.1  # dimensions whose weights are all below it are dropped; they change log odds by at most .01
-SEARCH_TOLERANCE = 5.0  # multiple of the tolerance that fits have while the penalty is chosen
-REFIT_TOLERANCE = 3.0  # multiple of the tolerance that refits have
+SEARCH_TOLERANCE = 5.0  # factor by which the tolerance is larger while the penalty is chosen
+REFIT_TOLERANCE = 3.0  # factor by which the tolerance of refits is larger
 CLEARLY = 2.0  # standard errors by which dimensions must predict better than guessing
 
 
@@ -80,8 +81,8 @@ def sparse_dimensions(
     n_refits
         Number of fits to resampled answers, from other starts, which show which dimensions reappear; 0: none.
     held_out
-        Fraction of the answers that choose the penalty; the same fraction of others measures the accuracy. Only the
-        fits that choose the penalty are made without these two parts.
+        Fraction of the answers by which the penalty is chosen; the accuracy is measured on as many others. These two
+        parts are withheld only from the fits that choose the penalty.
     by
         The unit that is held out and resampled: "answers" (those about the same objects stay together), "blocks" or
         "people". "auto": "blocks" if the answers have blocks, otherwise "answers".
@@ -168,9 +169,9 @@ def _check(choices: Choices) -> None:
     """Raise an error if the answers are too few."""
     number = choices.n_answers if choices.weights is None else int(np.count_nonzero(choices.weights))
     if number < LEAST_ANSWERS:
-        raise value_error(
-            f"{counted(number, 'answer')}: too few to estimate dimensions and to hold some out",
-            f"collect at least {LEAST_ANSWERS}, or fit a map with ct.embed",
+        raise ValueError(
+            f"{counted(number, 'answer')}: too few to estimate dimensions and to hold some out; collect at least "
+            f"{LEAST_ANSWERS}, or fit a map"
         )
 
 
@@ -196,10 +197,10 @@ class _Fits:
     ) -> Array:
         """Return dimensions for weighted answers; ``slack`` is a factor of the tolerance.
 
-        The penalty is that for all answers. If fewer answers have weight, or some are drawn several times, it grows
-        with the inverse square root of their effective number, like the noise of the gradient.
+        The penalty is given for a fit to all answers. If some have no weight, or are drawn several times, it grows with
+        the inverse square root of the effective number of answers, like the noise of the gradient.
         """
-        penalty *= math.sqrt(_effective_number(self.own_weights) / _effective_number(weights))
+        penalty *= math.sqrt(kish_number(self.own_weights) / kish_number(weights))
         likelihood, ridge = self._likelihood.weighted(weights), penalty * self._settings.ridge
         n_dims, n_objects = self._settings.n_dims, self._choices.n_objects
         if start is None:
@@ -317,8 +318,3 @@ def _accuracy(
 
 def _sorted(x: Array) -> Array:
     return np.ascontiguousarray(x[:, np.argsort(-x.sum(axis=0), kind="stable")])
-
-
-def _effective_number(weights: Array) -> float:
-    """Return the number of equally weighted answers that would be worth as much (Kish 1965)."""
-    return float(weights.sum() ** 2 / (weights**2).sum())

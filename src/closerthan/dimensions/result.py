@@ -134,10 +134,17 @@ class SparseDimensions:
             text = "No dimension predicts held-out answers clearly better than guessing"
             sentences.append(
                 Message(
-                    text, "collect more answers, or pass {penalty} to see dimensions anyway", penalty=self.penalty / 2
+                    text,
+                    "collect more answers, or pass {penalty} to see dimensions anyway",
+                    penalty=float(f"{self.penalty / 2:.1g}"),
                 )
             )
-        elif self.n_dims and self.n_refits and not self.is_reproducible.all():
+        elif not self.n_dims:
+            smaller = float(f"{self.penalty / 2:.1g}")
+            sentences.append(
+                Message("The penalty is so large that no dimension remains", "pass {penalty}", penalty=smaller)
+            )
+        elif self.n_refits and not self.is_reproducible.all():
             n_others = self.n_dims - int(self.is_reproducible.sum())
             which = "it" if n_others == 1 else "them"
             sentences.append(
@@ -145,7 +152,8 @@ class SparseDimensions:
                 f"{which}."
             )
         if self.n_dims and self.n_dims == self.settings.n_dims and self.settings.n_dims < self.n_objects:
-            text = f"All {counted(self.n_dims, 'dimension')} are in use, so there may be more"
+            used = "The only dimension is" if self.n_dims == 1 else f"All {self.n_dims} dimensions are"
+            text = f"{used} in use, so there may be more"
             sentences.append(Message(text, "start with a larger {n_dims}", n_dims=2 * self.n_dims))
         if self.stopped_by:
             sentences.append(

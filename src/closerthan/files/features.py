@@ -10,13 +10,13 @@ from numpy.typing import NDArray
 
 from closerthan.checks import checked, distinct
 from closerthan.comparisons import text_of
+from closerthan.files.formats.binary.parquet import read_numbers
 from closerthan.files.formats.opening import name_file_in_errors
-from closerthan.files.formats.parquet import read_numbers
 from closerthan.files.formats.readers import suffix_of
 from closerthan.files.formats.tables import as_number, excerpt, is_number
 from closerthan.representation import shows_fields
 
-__all__ = ["Features", "read_features"]
+__all__ = ["Features", "is_name_column", "lines_of_cells", "read_features"]
 
 _SUFFIXES = (".csv", ".tsv", ".txt", ".npy", ".npz", ".parquet")
 _ARRAYS = ("features", "embedding", "embeddings", "activations", "similarities", "dissimilarities", "distances")
@@ -44,8 +44,10 @@ class Features:
 
     @property
     def is_matrix(self) -> bool:
-        """True if rows and columns are the same objects, so this is a matrix of (dis)similarities."""
-        return self.names is not None and self.names == self.titles
+        """True if rows and columns have the same names or the table is symmetric: a matrix of (dis)similarities."""
+        table = self.table
+        is_symmetric = len(table) > 2 and np.array_equal(table, table.T, equal_nan=True)
+        return is_symmetric or (self.names is not None and self.names == self.titles)
 
 
 @checked
@@ -76,7 +78,7 @@ def read_features(path: str | os.PathLike[str]) -> Features:
     if suffix in (".npy", ".npz"):
         features = _read_arrays(path)
     elif suffix == ".parquet":
-        features = Features(*read_numbers(path, _is_name, "features"))
+        features = Features(*read_numbers(path, is_name_column, "features"))
     else:
         features = _read_text(path)
     table, names = features.table, features.names
@@ -90,7 +92,7 @@ def read_features(path: str | os.PathLike[str]) -> Features:
 
 
 def _read_arrays(path: Path) -> Features:
-    from closerthan.files.formats.arrays import read_npy
+    from closerthan.files.formats.binary.arrays import read_npy
 
     arrays = dict(read_npy(path))
     names = arrays.pop("names", None)
@@ -103,21 +105,26 @@ def _read_arrays(path: Path) -> Features:
     return Features(table, None if names is None else tuple(text_of(name) for name in np.ravel(names).tolist()))
 
 
-def _read_text(path: Path) -> Features:
+def lines_of_cells(path: Path, what: str) -> tuple[list[tuple[int, list[str]]], str]:
+    """Return the lines of a text file that are not empty, as their number and their cells, and the delimiter.
+
+    Cells are separated by commas, tabs or semicolons, or by spaces if the first line has none of these.
+    """
     try:
         with open(path, encoding="utf-8-sig", newline="") as file:
-            text = file.read()
-        first = text.partition("\n")[0]
-        delimiter = max(",\t; ", key=first.count)
-        lines = [
-            (number, [cell.strip() for cell in cells])
-            for number, cells in enumerate(csv.reader(text.splitlines(), delimiter=delimiter, strict=True), 1)
-            if any(cell.strip() for cell in cells)
-        ]
+            first = file.readline()
+            file.seek(0)
+            delimiter = max(",\t;", key=first.count) if set(",\t;") & set(first) else " "
+            reader = csv.reader(file, delimiter=delimiter, strict=True)
+            lines = [(reader.line_num, [cell for cell in cells if cell or delimiter != " "]) for cells in reader]
     except (UnicodeError, csv.Error) as error:
-        raise ValueError(f"{path} cannot be read as a table of numbers: {error}") from None
-    if delimiter == " ":
-        lines = [(number, [cell for cell in cells if cell]) for number, cells in lines]
+        raise ValueError(f"{path} cannot be read as {what}: {error}") from None
+    return [(number, cells) for number, cells in lines if any(cell.strip() for cell in cells)], delimiter
+
+
+def _read_text(path: Path) -> Features:
+    lines, delimiter = lines_of_cells(path, "a table of numbers")
+    lines = [(number, [cell.strip() for cell in cells]) for number, cells in lines]
     if not lines:
         raise ValueError(f"{path} is empty")
     header = lines[0][1] if _is_header(lines[0][1]) else None
@@ -127,7 +134,9 @@ def _read_text(path: Path) -> Features:
     width = len(body[0][1])
     if header is not None and len(header) == width - 1:  # R writes no title for the column of names
         header = ["", *header]
-    is_named = (header is not None and _is_name(header[0], False)) or not all(_is_cell(cells[0]) for _, cells in body)
+    is_named = (header is not None and is_name_column(header[0], False)) or not all(
+        _is_cell(cells[0]) for _, cells in body
+    )
     table = np.empty((len(body), width - is_named))
     for row, (number, cells) in enumerate(body):
         try:
@@ -143,12 +152,13 @@ def _read_text(path: Path) -> Features:
 
 def _is_header(cells: list[str]) -> bool:
     """Return whether a line holds titles: words, or the numbers 0, 1, ... that pandas writes as titles."""
-    if _is_name(cells[0], False) and cells[1:] == [str(number) for number in range(len(cells) - 1)]:
+    if is_name_column(cells[0], False) and cells[1:] == [str(number) for number in range(len(cells) - 1)]:
         return True
     return not all(_is_cell(cell) for cell in cells[1:]) or not (len(cells) > 1 or _is_cell(cells[0]))
 
 
-def _is_name(title: str, textual: bool) -> bool:
+def is_name_column(title: str, textual: bool) -> bool:
+    """Return whether a column, the first one of a file, holds names: it has text or a title that says so."""
     return textual or title.strip().lower() in _NAME_TITLES
 
 

@@ -4,9 +4,9 @@ import csv
 import json
 import os
 import zipfile
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -14,12 +14,13 @@ from numpy.typing import ArrayLike, NDArray
 from closerthan.checks import checked, distinct
 from closerthan.comparisons import text_of
 from closerthan.comparisons.column_names import is_usual_name
+from closerthan.files.features import is_name_column, lines_of_cells
+from closerthan.files.formats.binary.parquet import open_parquet, read_numbers, reading_parquet
 from closerthan.files.formats.extras import extra
 from closerthan.files.formats.opening import is_gzipped, name_file_in_errors
-from closerthan.files.formats.parquet import open_parquet, read_numbers, reading_parquet
 from closerthan.files.formats.readers import suffix_of
 from closerthan.files.formats.tables import excerpt, is_number
-from closerthan.files.formats.text import quoted
+from closerthan.files.formats.text.delimited_text import quoted
 from closerthan.saving import whole_file, whole_folder
 
 _NAME = "name"
@@ -211,7 +212,7 @@ def _check(points: NDArray[np.float64], names: Sequence[str] | None, where: str)
 
 
 def _read_npz(path: Path) -> tuple[NDArray[np.float64], tuple[str, ...] | None]:
-    from closerthan.files.formats.arrays import read_npy
+    from closerthan.files.formats.binary.arrays import read_npy
 
     arrays = read_npy(path)
     means = next((arrays[key] for key in _VICE_MEANS if key in arrays), None)
@@ -235,7 +236,7 @@ def _read_npz(path: Path) -> tuple[NDArray[np.float64], tuple[str, ...] | None]:
 
 
 def _read_npy(path: Path) -> tuple[NDArray[np.float64], None]:
-    from closerthan.files.formats.arrays import read_npy
+    from closerthan.files.formats.binary.arrays import read_npy
 
     (points,) = read_npy(path).values()
     if points.dtype.kind not in "iuf":
@@ -246,18 +247,12 @@ def _read_npy(path: Path) -> tuple[NDArray[np.float64], None]:
 def _read_parquet(path: Path) -> tuple[NDArray[np.float64], tuple[str, ...] | None]:
     with reading_parquet(path, "a map"):
         _check_titles(path, open_parquet(path).schema_arrow.names)
-    points, names, _ = read_numbers(path, _is_name, "a map")
+    points, names, _ = read_numbers(path, is_name_column, "a map")
     return points, names
 
 
 def _read_csv(path: Path) -> tuple[NDArray[np.float64], tuple[str, ...] | None]:
-    try:
-        with open(path, encoding="utf-8-sig", newline="") as file:
-            reader = csv.reader(file, strict=True) if suffix_of(path) == ".csv" else _TextReader(file)
-            header = next(reader, [])
-            lines = [(reader.line_num, cells) for cells in reader if cells]
-    except (UnicodeError, csv.Error) as error:
-        raise ValueError(f"{path} cannot be read as a map: {error}") from None
+    (_, header), *lines = lines_of_cells(path, "a map")[0] or [(1, [])]
     if not header or not lines:
         raise ValueError(f"{path} has no map: expected a header line (name, x1, x2, ...) and one line per object")
     _check_titles(path, header)
@@ -269,7 +264,7 @@ def _read_csv(path: Path) -> tuple[NDArray[np.float64], tuple[str, ...] | None]:
             )
         lines = [(1, header), *lines]
         header = [f"x{axis + 1}" for axis in range(len(header))]
-    named = _is_name(header[0], not all(is_number(cells[0]) for _, cells in lines))
+    named = is_name_column(header[0], not all(is_number(cells[0]) for _, cells in lines))
     if len(header) == named:
         raise ValueError(f"{path}, line 1 ({excerpt(','.join(header))}): it has names but no coordinates")
     points = np.empty((len(lines), len(header) - named))
@@ -286,25 +281,6 @@ def _read_csv(path: Path) -> tuple[NDArray[np.float64], tuple[str, ...] | None]:
     return points, tuple(cells[0] for _, cells in lines) if named else None
 
 
-class _TextReader:
-    """Lines of a text file as cells separated by tabs, commas or spaces, whichever the first line has."""
-
-    def __init__(self, lines: Iterable[str]) -> None:
-        self._lines = iter(lines)
-        self._delimiter: str | None = None
-        self.line_num = 0
-
-    def __iter__(self) -> Self:
-        return self
-
-    def __next__(self) -> list[str]:
-        line = next(self._lines).rstrip("\r\n")
-        self.line_num += 1
-        if self.line_num == 1:
-            self._delimiter = next((one for one in "\t," if one in line), None)
-        return [cell.strip() for cell in line.split(self._delimiter)] if line.strip() else []
-
-
 def _check_titles(path: Path, titles: Sequence[str]) -> None:
     """Raise an error for a file of answers, which looks like a map if its objects are numbers."""
     answer_titles = [title for title in titles[:4] if is_usual_name(title)]
@@ -313,7 +289,3 @@ def _check_titles(path: Path, titles: Sequence[str]) -> None:
             f"{path} has the columns {', '.join(answer_titles)}: these are answers, not a map; expected name, x1, x2, "
             "... (commands that take both expect the map first)"
         )
-
-
-def _is_name(title: str, textual: bool) -> bool:
-    return textual or title.strip().lower() in (_NAME, "names", "object", "label", "id")

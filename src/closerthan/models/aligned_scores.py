@@ -42,6 +42,10 @@ class AlignedScores(Mapping[str, Alignment]):
 
     alignments: Mapping[str, Alignment]
 
+    def __post_init__(self) -> None:
+        if not any(alignment.held_out for alignment in self.alignments.values()):
+            raise ValueError("no alignment has an accuracy; pass results of ct.align with n_folds of at least 2")
+
     def __getitem__(self, name: str) -> Alignment:
         return self.alignments[name]
 
@@ -82,8 +86,14 @@ class AlignedScores(Mapping[str, Alignment]):
             for name, alignment in self.items()
             for kind, one in alignment.held_out.items()
         ]
-        accuracy = next(iter(next(iter(self.values())).held_out.values())).aligned
-        return gains + remarks_about(accuracy, self.ceilings, {name: one.n_left_out for name, one in self.items()})
+        gains += [
+            f"{name}, new objects: not measured, because too few answers remain without those about held-out objects."
+            for name, alignment in self.items()
+            if alignment.new_objects is None and alignment.new_answers is not None
+        ]
+        measured = next(one for alignment in self.values() for one in alignment.held_out.values())
+        n_left_out = {name: one.n_left_out for name, one in self.items()}
+        return gains + remarks_about(measured.aligned, self.ceilings, n_left_out)
 
     def rows(self) -> list[tuple[str, ...]]:
         """Return the scores as text, for a table with the titles ``TITLES``."""

@@ -20,7 +20,7 @@ from closerthan.models.answers import implied_comparisons, joined_answers
 from closerthan.models.program import Program, ProgramError
 from closerthan.models.prompts import Prompt, parse_reply
 from closerthan.models.question_sets import QuestionSet
-from closerthan.models.record import ANSWERED, FAILED, UNCLEAR, Attempt, Record
+from closerthan.models.record import ANSWERED, FAILED, UNCLEAR, Attempt, AttemptLog
 
 __all__ = ["Asking", "Outcome", "ask", "comparisons_of"]
 
@@ -105,12 +105,13 @@ def ask(
     ``MOST_FAILURES`` of them in a row the run gives up.
     """
     with contextlib.ExitStack() as stack:
-        record = stack.enter_context(Record(record_path, prompts, asking.command))
+        record = stack.enter_context(AttemptLog(record_path, prompts, asking.command))
         errors = stack.enter_context(open(errors_path, "ab"))
         waiting: queue.SimpleQueue[Prompt] = queue.SimpleQueue()
-        for prompt in prompts:
-            if prompt.number not in record.outcomes:
-                waiting.put(prompt)
+        # Questions that failed in an earlier run come last, so that they cannot end this one before all are asked.
+        remaining = [prompt for prompt in prompts if prompt.number not in record.outcomes]
+        for prompt in sorted(remaining, key=lambda prompt: prompt.number in record.tried):
+            waiting.put(prompt)
         run = _Run(asking, record, waiting, advance)
         n_workers = max(min(asking.n_processes, waiting.qsize()), 1)
         workers = [threading.Thread(target=run.work, args=(errors,)) for _ in range(n_workers)]
@@ -137,7 +138,7 @@ class _Run:
     """The state that the workers of one run share."""
 
     def __init__(
-        self, asking: Asking, record: Record, waiting: "queue.SimpleQueue[Prompt]", advance: Callable[[], None]
+        self, asking: Asking, record: AttemptLog, waiting: "queue.SimpleQueue[Prompt]", advance: Callable[[], None]
     ) -> None:
         self._asking, self._record, self._waiting, self._advance = asking, record, waiting, advance
         self._is_stopped = threading.Event()

@@ -63,7 +63,7 @@ class Prompt:
         'Which 2 of these are most similar to lion: ant, tiger or bee?'
         """
         named = [option if isinstance(option, str) else " and ".join(option) for option in self.options]
-        separator = ", " if self.kind != "quadruplet" else "; "
+        separator = "; " if self.kind == "quadruplet" or any("," in name for name in named) else ", "
         choice = f"{separator.join(named[:-1])} or {named[-1]}"
         if self.kind == "triplet":
             return f"Which is more similar to {self.anchor}: {choice}?"

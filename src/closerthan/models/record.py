@@ -10,7 +10,7 @@ from typing import IO, Any, NamedTuple, Self
 
 from closerthan.models.prompts import Prompt
 
-__all__ = ["ANSWERED", "FAILED", "UNCLEAR", "Attempt", "Record"]
+__all__ = ["ANSWERED", "FAILED", "UNCLEAR", "Attempt", "AttemptLog"]
 
 ANSWERED, UNCLEAR, FAILED = "answered", "unclear", "failed"
 
@@ -29,13 +29,15 @@ class Attempt(NamedTuple):
     seconds: float
 
 
-class Record:
+class AttemptLog:
     """An append-only file of attempts, one per line, after a line that identifies the questions.
 
     Attributes
     ----------
     outcomes
         The last attempt for each question that was answered or unclear; these are not asked again.
+    tried
+        Numbers of all questions that have been asked.
     """
 
     def __init__(self, path: Path, prompts: Sequence[Prompt], command: Sequence[str]) -> None:
@@ -44,6 +46,7 @@ class Record:
         self._header = {"questions": hashlib.sha256(text.encode()).hexdigest(), "n_questions": len(prompts)}
         self._command = list(command)
         self.outcomes: dict[int, Attempt] = {}
+        self.tried: set[int] = set()
         self.n_attempts = 0
         self._file: IO[str] | None = None
 
@@ -62,13 +65,14 @@ class Record:
         self._file.close()
 
     def add(self, attempt: Attempt) -> None:
-        """Append an attempt; it is on the disk when this returns."""
+        """Append an attempt; it is in the file when this returns, even if closerthan is killed."""
         with self._lock:
             self._keep(attempt)
             self._write({**attempt._asdict(), "time": datetime.now(UTC).isoformat(timespec="milliseconds")})
 
     def _keep(self, attempt: Attempt) -> None:
         self.n_attempts += 1
+        self.tried.add(attempt.question)
         if attempt.status in (ANSWERED, UNCLEAR):
             self.outcomes[attempt.question] = attempt
 

@@ -37,7 +37,7 @@ class FeatureScores(Mapping[str, AnswerAccuracy]):
     ceilings
         Noise ceilings of the answers; empty if no question was repeated.
     n_left_out
-        Number of answers about objects without features, by model.
+        Number of answers about objects without features, or about gaps in a matrix, by model.
     """
 
     scores: Mapping[str, AnswerAccuracy]
@@ -81,7 +81,7 @@ class FeatureScores(Mapping[str, AnswerAccuracy]):
     @property
     def remarks(self) -> list[str]:
         """Sentences about the chance level, the noise ceilings, and answers that were left out."""
-        return remarks_about(next(iter(self.values())), self.ceilings, self.n_left_out)
+        return remarks_about(next(iter(self.values())), self.ceilings, self.n_left_out, _lacking(self.similarity))
 
     @property
     def series(self) -> dict[str, Mapping[str, AnswerAccuracy]]:
@@ -105,18 +105,27 @@ class FeatureScores(Mapping[str, AnswerAccuracy]):
 
 
 def remarks_about(
-    accuracy: AnswerAccuracy, ceilings: Sequence[NoiseCeiling], n_left_out: Mapping[str, int]
+    accuracy: AnswerAccuracy,
+    ceilings: Sequence[NoiseCeiling],
+    n_left_out: Mapping[str, int],
+    lacking: str = "objects without features",
 ) -> list[str]:
     """Return sentences about the chance level, the noise ceilings, and answers that were left out."""
     return [
         f"The accuracy is that of {accuracy.noun}s; the chance level is {percent(accuracy.chance)}.",
         *(f"Judging by repeated questions, {ceiling.in_words}." for ceiling in ceilings if ceiling.is_known),
         *(
-            f"{name}: {counted(count, 'answer')} about objects without features left out."
+            f"{name}: {counted(count, 'answer')} about {lacking} left out."
             for name, count in n_left_out.items()
             if count
         ),
     ]
+
+
+def _lacking(similarity: str) -> str:
+    """Return the words for objects or pairs that a model lacks, so that answers about them are left out."""
+    is_matrix = similarity in ("similarities", "dissimilarities")
+    return "pairs of objects that are not in the matrix" if is_matrix else "objects without features"
 
 
 TITLES = ("model", "accuracy", "95 % interval", "bits per answer", "answers")
@@ -176,7 +185,7 @@ def score_features(
         unknown[choices.answers[choices.choice_of_pair][np.isnan(similarities)]] = True
         left_out[name] = int(unknown.sum())
         if unknown.all():
-            raise value_error(f"{name}: no answer is about objects with features", "pass {names}", names=...)
+            raise value_error(f"{name}: all answers are about {_lacking(similarity)}", "pass {names}", names=...)
         own, own_groups = choices, groups
         if left_out[name]:
             numbers = np.arange(len(comparisons)) if comparisons.answers is None else comparisons.answers

@@ -142,7 +142,7 @@ def _every(ends: NDArray[Any], size: int) -> Iterator[int]:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class _Block:
-    """The answers of some people.
+    """The answers of some of the people.
 
     Attributes
     ----------
@@ -151,11 +151,11 @@ class _Block:
     objects, people
         The object and the person of each row of the personal maps.
     first
-        The first of these rows of each person.
+        The first of these rows for each person.
     present
         The people.
     mentioned, sums
-        The different objects, and the matrix that adds up the rows of each of them.
+        The distinct objects, and the matrix that adds up the rows of each of them.
     """
 
     rows: ChoiceRows

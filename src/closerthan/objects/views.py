@@ -41,7 +41,7 @@ ROUNDS = 25
 STARTS = 32  # default number of random starts
 LEAST_WEIGHT = 1e-3  # lower bound on an answer's weight in a view, so that no view loses an object
 FOLDS = 3
-REPEATED = 2  # of the answers that distinguish a view, at most this many may be about the same object
+REPEATED = 2  # maximum number of distinguishing answers of a view that are about the same object
 LOG_SIZES = (-4.0, 1.0)  # search interval for the scale of maps on held-out answers
 LEAST_GAIN = 0.01 * np.log(2)  # a mere copy of a map gains a little, since two maps are less confident than one
 SURE = 2.0  # standard errors by which the gain of another view must exceed LEAST_GAIN
@@ -263,8 +263,8 @@ def embed_views(
         raise ValueError(f'loss is {plan.settings.loss!r}; views are fitted with "ste" only: leave the loss out')
     if plan.settings.stops_by_held_out:
         raise ValueError(f"validation is {plan.settings.validation}; views have no early stopping: leave it out")
-    fixed = {"loss": LOSS, "n_starts": 1, "penalty": plan.settings.penalty_strength, "likelihood": "answers"}
-    plan = plan.replace(**fixed)  # for all fits
+    penalty = plan.settings.penalty_strength
+    plan = plan.replace(loss=LOSS, n_starts=1, penalty=penalty, likelihood="answers")  # for all fits
     n_fits = 1 if n_views is not None else 1 + FOLDS * (3 * whole("most", most) - 2)
     with CtrlC() as ctrl_c, trials_bar(bool(plan.progress), "views", n_fits, 0) as tick:
         stop = _Stop(ctrl_c.pressed, plan.budget)

@@ -114,10 +114,10 @@ def answer_effects(
         if result is None or not result.loss.is_choice_rule:
             result = shared_map(answers, plan)
         fits = TermFits(result.loss, result.penalty, study.places, plan.settings.epochs, must_end)
-        evidence = _tested(study, plan, fits, candidates, tick)
+        evidence = _test_terms(study, plan, fits, candidates, tick)
         fitted = fits.fit(study.placed, evidence.kept, result.embedding)
     fixed = plan.settings.replace(loss=result.loss, penalty=result.penalty)
-    return _assembled(study, fitted, evidence, fixed, note)
+    return _assemble(study, fitted, evidence, fixed, note)
 
 
 def _check_kinds(placed: PlacedAnswers) -> None:
@@ -138,8 +138,8 @@ def _check_kinds(placed: PlacedAnswers) -> None:
     several = placed.is_tie & ~placed.allows_tie
     if several.any():
         raise ValueError(
-            f"{int(several.sum()):,} of {int(placed.is_tie.sum()):,} ties are not between two options; only "
-            "those that are have a model, so leave the others out"
+            f"{int(several.sum()):,} of {int(placed.is_tie.sum()):,} ties are not between two options; the "
+            "model of ties needs two options, so leave these ties out"
         )
 
 
@@ -222,7 +222,9 @@ def _combined(answers: Comparisons, ties: Comparisons) -> Comparisons:
     )
 
 
-def _tested(study: _Study, plan: FitPlan, fits: TermFits, candidates: Terms, tick: Callable[[], None]) -> TermEvidence:
+def _test_terms(
+    study: _Study, plan: FitPlan, fits: TermFits, candidates: Terms, tick: Callable[[], None]
+) -> TermEvidence:
     """Compare the terms on held-out answers."""
     first = plan.replace(loss=fits.loss, penalty=fits.penalty)
 
@@ -234,7 +236,7 @@ def _tested(study: _Study, plan: FitPlan, fits: TermFits, candidates: Terms, tic
     return trials.evidence(candidates)
 
 
-def _assembled(
+def _assemble(
     study: _Study, fitted: FittedTerms, evidence: TermEvidence, settings: Settings, note: str
 ) -> AnswerEffects:
     """Return the result, about the people who gave at least one answer."""

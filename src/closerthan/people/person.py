@@ -1,7 +1,7 @@
 """Person: statistics of one person's answers, the verdict based on them, and its reasons in words."""
 
 import math
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -9,6 +9,7 @@ from closerthan.arrays import Array
 from closerthan.comparisons import Comparisons
 from closerthan.messages import value_error
 from closerthan.metrics import error_interval
+from closerthan.registry import JsonObject
 from closerthan.wording import percent, percentage_points
 
 __all__ = ["Person", "check_people", "failed_checks", "fraction_of_fast_sets", "one_sided", "signs_of_carelessness"]
@@ -16,7 +17,7 @@ __all__ = ["Person", "check_people", "failed_checks", "fraction_of_fast_sets", "
 # Thresholds are set by judgement unless a reason is stated; docs/measured/people.md shows how often verdicts are right.
 FEW = 20  # answers: people with fewer are not judged
 CARELESS = 0.3  # lower confidence limit of the lapse rate above which a person may be called careless
-UNLIKE = 0.15  # lower confidence limit of the lapse rate above which a person's answers are unlike others
+UNLIKE = 0.15  # lower confidence limit of the lapse rate above which answers count as different from others
 FAST = 0.3  # seconds: too short to read a question
 MANY_FAST = 0.2  # fraction of the answers, or of sets of them, above which they count as hasty
 SET = 20  # consecutive answers from which haste is judged
@@ -76,7 +77,7 @@ class Person(NamedTuple):
     weight
         Mean probability that an answer is not a guess.
     typical_rate
-        Median lapse rate of all people; a person who lapses no more often is not unlike the others.
+        Median lapse rate of all people; a person who lapses no more often does not count as unlike the others.
     lapse_determined
         False if the answers say nothing about the lapse rate, which is then that of the prior and not shown.
     map_predicts
@@ -231,7 +232,7 @@ class Person(NamedTuple):
         n_sets = self.answers // SET
         return self.fast_sets > MANY_FAST and round(self.fast_sets * n_sets) > 1
 
-    def to_row(self) -> dict[str, Any]:
+    def to_row(self) -> JsonObject:
         """Return all statistics with verdict, advice and reasons, as columns of a table by name.
 
         A lapse rate that is not determined is NaN.

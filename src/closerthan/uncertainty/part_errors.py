@@ -9,7 +9,7 @@ often answers with similar scores are wrong (Rao-Blackwellisation). This removes
 """
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +22,15 @@ from closerthan.losses import Loss
 from closerthan.metrics import log_odds
 
 __all__ = ["PartAccuracies", "PartErrors", "growing"]
+
+
+class WholeAnswerMeans(TypedDict, total=False):
+    """The attributes of a learning curve about whole answers."""
+
+    accuracies: Array
+    bits: Array
+    answer_chance: float
+    guessing_bits: float
 
 
 class PartErrors:
@@ -59,7 +68,7 @@ class PartErrors:
         self._scores: list[list[tuple[NDArray[Any], NDArray[Any]]]] = [[] for _ in range(n_sizes)]
 
     def add(self, size: int, rows: NDArray[Any], scores: NDArray[Any]) -> None:
-        """Add the scores of all rows on the map fitted to ``rows``; a score that is not positive counts as wrong."""
+        """Add the scores of all rows on the map fitted to ``rows``; a score of 0 counts as half wrong."""
         inside = np.zeros(len(self._totals), dtype=bool)
         inside[self._group[rows]] = True
         outside = np.flatnonzero(~inside[self._group] & self._scored)
@@ -102,11 +111,11 @@ class PartErrors:
         """Return the expected and the counted weight of the wrong answers in each group, for maps of one size."""
         rows, scores = (np.concatenate(column) for column in zip(*of_size, strict=True))
         weights = self._weights[rows] / np.bincount(rows, minlength=len(self._group))[rows]
-        wrong = scores <= 0
+        wrong = np.where(scores == 0, 0.5, scores < 0)
         # Scores are rounded to steps of 1 %, so that the time of the calibration does not depend on their number.
         sizes = np.exp(np.arange(-1000, 1001) / 100)
         step = np.searchsorted(sizes[:-1], np.abs(scores))
-        counts = [np.bincount(step, weights * outcome, minlength=len(sizes)) for outcome in (~wrong, wrong)]
+        counts = [np.bincount(step, weights * outcome, minlength=len(sizes)) for outcome in (1 - wrong, wrong)]
         calibration = Calibration.fitted(np.concatenate([sizes, -sizes]), np.concatenate(counts))
         expected = calibration.probability(-sizes)[step]
         group = self._group[rows]
@@ -172,14 +181,20 @@ class PartAccuracies:
         self._totals[size] += weights.sum()
 
     @property
-    def measured(self) -> dict[str, Any]:
+    def measured(self) -> WholeAnswerMeans:
         """The accuracy and the bits per answer of each size, NaN without a map of this size, and those of guessing."""
         with np.errstate(invalid="ignore"):
             accuracies, bits = self._sums / self._totals
         chance = chance_levels(self._choices)
-        guessing = {"answer_chance": chance, "guessing_bits": -np.log2(chance)}
-        means = {name: float(np.average(one, weights=self._choices.weights)) for name, one in guessing.items()}
-        return {"accuracies": accuracies, "bits": bits, **means}
+        answer_chance, guessing_bits = (
+            float(np.average(one, weights=self._choices.weights)) for one in (chance, -np.log2(chance))
+        )
+        return {
+            "accuracies": accuracies,
+            "bits": bits,
+            "answer_chance": answer_chance,
+            "guessing_bits": guessing_bits,
+        }
 
 
 def growing(

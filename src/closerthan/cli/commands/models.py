@@ -1,13 +1,26 @@
 """Commands about models: ``answers-from`` features or a matrix, ``score`` features, and ``align`` them with people."""
 
-from dataclasses import dataclass
+import contextlib
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from closerthan.checks import ParameterError
-from closerthan.cli.options import SEED, AnswersFile, Force, OutputFolder, Reading, out_option, reading, with_options
+from closerthan.cli.options import (
+    SEED,
+    AnswersFile,
+    AnswersReader,
+    Force,
+    OutputFolder,
+    Seed,
+    Threads,
+    out_option,
+    reading,
+    with_options,
+)
 
 if TYPE_CHECKING:
     from closerthan.comparisons import Comparisons
@@ -68,7 +81,10 @@ class Measure:
                 raise ParameterError("matrix", self.matrix, f"it can be {' or '.join(MATRICES)}")
             return self.matrix
         if model.is_matrix and self.similarity is None:
-            raise ValueError(f"{file} is a matrix; pass --matrix similarities or --matrix dissimilarities")
+            raise ValueError(
+                f"{file} is a matrix of objects; pass --matrix similarities or --matrix dissimilarities, or "
+                "--similarity if its rows are features"
+            )
         return self.similarity or "cosine"
 
 
@@ -108,9 +124,9 @@ def answers_from(
     out: Annotated[
         Path | None, out_option("The answers to write; by default the input's name with -answers.csv.")
     ] = None,
-    seed: Annotated[int, typer.Option(metavar="NUMBER", min=0, help="The same seed gives the same answers.")] = SEED,
+    seed: Seed = SEED,
     force: Force = False,
-    reading: Reading,
+    reading: AnswersReader,
 ) -> None:
     """Let a model (features of objects, or a matrix of similarities) answer questions, for closerthan fit."""
     import closerthan as ct
@@ -130,16 +146,17 @@ def answers_from(
     if questions.same_as is not None:
         if questions.answers is not None or questions.question != "triplet":
             raise ValueError("--same-as takes the questions of a file; leave --answers and --question out")
-        people = _people(questions.same_as, model, reading)
-    answers = ct.answers_from(
-        model.table,
-        questions.answers if people is None else people,
-        similarity=similarity,
-        question=questions.question,
-        temperature=questions.temperature,
-        names=model.names,
-        seed=seed,
-    )
+        people = _people(questions.same_as, [model], reading)
+    with _named_in_errors(file):
+        answers = ct.answers_from(
+            model.table,
+            questions.answers if people is None else people,
+            similarity=similarity,
+            question=questions.question,
+            temperature=questions.temperature,
+            names=model.names,
+            seed=seed,
+        )
     write_comparisons(answers, target)
     left_out = [f"{count:,} {reason}" for reason, count in answers.dropped.items()]
     typer.echo(
@@ -152,14 +169,25 @@ def answers_from(
     typer.echo(f"{target}  {answers.description}")
 
 
-def _people(path: Path, model: "Features", reading: Reading) -> "Comparisons":
+def _people(path: Path, models: "Iterable[Features]", reading: AnswersReader) -> "Comparisons":
     from closerthan.cli.screen import print_summary
 
     # The objects of features without names are numbered from 0.
-    numbering = {} if model.names is not None or path.suffix.lower() == ".mat" else {"numbering": "0-based"}
+    is_numbered = any(model.names is None for model in models) and path.suffix.lower() != ".mat"
+    numbering = {"numbering": "0-based"} if is_numbered else {}
     contents = reading.without_split().read(path, **numbering)
     print_summary(contents.summary)
     return contents.comparisons
+
+
+@contextlib.contextmanager
+def _named_in_errors(file: Path) -> Iterator[None]:
+    """Name the file in errors about the features or the matrix in it."""
+    try:
+        yield
+    except ParameterError as error:
+        is_about_it = error.parameter == "model" or error.parameter.startswith("features")
+        raise (error.renamed({error.parameter: str(file)}) if is_about_it else error) from None
 
 
 def _models(files: list[Path], *, is_matrix: bool = False) -> "dict[str, Features]":
@@ -196,7 +224,7 @@ def score(
     features: FeatureFiles,
     measure: Measure,
     output: OutputFolder,
-    reading: Reading,
+    reading: AnswersReader,
 ) -> None:
     """Measure how many of people's answers the features of models predict, as a table and a bar chart."""
     import closerthan as ct
@@ -207,13 +235,13 @@ def score(
 
     folder = output.path(file, "scores", SCORES)
     models = _models(features, is_matrix=measure.matrix is not None)
-    first = next(iter(models.values()))
-    similarity = measure.of(first, features[0])
-    people = _people(file, first, reading)
-    parts = {
-        title: ct.score_features({title: model.table}, people, similarity=similarity, names=model.names)
-        for title, model in models.items()
-    }
+    measures = [measure.of(model, path) for model, path in zip(models.values(), features, strict=True)]
+    similarity = measures[0]
+    people = _people(file, models.values(), reading)
+    parts = {}
+    for path, (title, model) in zip(features, models.items(), strict=True):
+        with _named_in_errors(path):
+            parts[title] = ct.score_features({title: model.table}, people, similarity=similarity, names=model.names)
     scores = FeatureScores(
         {title: one[title] for title, one in parts.items()},
         similarity,
@@ -266,7 +294,9 @@ class AlignmentSearch:
     standardize: Annotated[
         bool, typer.Option("--standardize", help="Scale all features to the same variance first.")
     ] = False
-    folds: Annotated[int, typer.Option(metavar="NUMBER", min=2, help="Number of parts; each is held out once.")] = 5
+    n_folds: Annotated[
+        int, typer.Option("--folds", metavar="NUMBER", min=2, help="Number of parts; each is held out once.")
+    ] = 5
 
 
 @with_options(search=AlignmentSearch, output=OutputFolder, reading=reading)
@@ -276,11 +306,9 @@ def align(
     features: FeatureFiles,
     search: AlignmentSearch,
     output: OutputFolder,
-    seed: Annotated[int, typer.Option(metavar="NUMBER", min=0, help="The same seed gives the same result.")] = SEED,
-    threads: Annotated[
-        int | None, typer.Option(metavar="NUMBER", min=1, help="Number of threads; by default one per core.")
-    ] = None,
-    reading: Reading,
+    seed: Seed = SEED,
+    threads: Threads = None,
+    reading: AnswersReader,
 ) -> None:
     """Find the linear map of features that predicts people's answers best, and what it gains on new objects.
 
@@ -305,28 +333,20 @@ def align(
             f"{name}-map.npz": "the same, and the map",
         }
     folder = output.path(file, "aligned", contents)
-    people = _people(file, next(iter(models.values())), reading)
-    scores = ct.AlignedScores(
-        {
-            title: ct.align(
+    people = _people(file, models.values(), reading)
+    alignments = {}
+    for path, (title, model) in zip(features, models.items(), strict=True):
+        with _named_in_errors(path):
+            alignments[title] = ct.align(
                 model.table,
                 people,
-                rank=search.rank,
-                similarity=search.similarity,
-                loss=search.loss,
-                towards=search.towards,
-                strength=search.strength,
-                hold_out=search.hold_out,
-                standardize=search.standardize,
                 names=model.names,
-                n_folds=search.folds,
+                **asdict(search),
                 n_threads=threads,
                 seed=seed,
                 progress=sys.stderr.isatty(),
             )
-            for title, model in models.items()
-        }
-    )
+    scores = ct.AlignedScores(alignments)
     with written_folder(folder, replace=output.force) as draft:
         scores.to_csv(draft / "aligned.csv")
         figure = scores.plot(title=f"Accuracy by {search.similarity}")

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from closerthan.arrays import Array
-from closerthan.collect.choosing.belief import LOSS
+from closerthan.collect.choosing.belief import Criterion
 from closerthan.collect.choosing.quality import Assessment
 from closerthan.collect.store.answers import chosen_answers, objects_of, picks_of
 from closerthan.collect.store.database import Store
@@ -21,10 +21,10 @@ from closerthan.result import Result
 from closerthan.settings import TimeOverError
 from closerthan.uncertainty.alignment import align
 from closerthan.uncertainty.ellipses import Ellipses
-from closerthan.uncertainty.learning_curve import LearningCurve, learning_curve
-from closerthan.wording import counted, percent
+from closerthan.uncertainty.learning_curve import GUESSING, LearningCurve, learning_curve
+from closerthan.wording import counted, percent_interval
 
-__all__ = ["Accuracy", "accuracies", "assessed_people", "ellipses", "enough", "live_curve", "plane"]
+__all__ = ["Accuracy", "accuracies", "assessed_people", "ellipses", "enough", "in_words", "live_curve", "plane"]
 
 WINDOW = 150  # number of the latest random answers from which an accuracy is computed
 FEWEST = 10  # minimum number of random answers for an accuracy
@@ -39,7 +39,7 @@ class Accuracy(NamedTuple):
     Attributes
     ----------
     at, answers
-        Time of the last answer in the window, and the number of answers by then to which a map is fitted now.
+        Time of the last answer in the window, and the number of answers by that time, without those excluded since.
     accuracy, low, high
         Fraction of the answers that were predicted by the map in use at the time, and its 95 % interval.
     """
@@ -87,10 +87,15 @@ def _map(store: Store, version: int) -> Array:
 
 
 def _fraction_right(screen: Screen, objects: Sequence[int], picks: Sequence[int], embedding: Array) -> float:
-    """Return the fraction of the comparisons of an answer that a map predicts; 1 or 0 if there is only one choice."""
+    """Return the fraction of the comparisons of an answer that a map predicts; 1 or 0 if there is only one choice.
+
+    Ties are split, so that a map in which all objects coincide has the accuracy of chance.
+    """
     i, near, far = np.array(screen.comparisons(objects, picks)).T
-    right = ((embedding[i] - embedding[near]) ** 2).sum(axis=1) < ((embedding[i] - embedding[far]) ** 2).sum(axis=1)
-    return float(right.mean() if screen.picks_several else right.all())
+    gap = ((embedding[i] - embedding[far]) ** 2).sum(axis=1) - ((embedding[i] - embedding[near]) ** 2).sum(axis=1)
+    if screen.picks_several:
+        return float(np.where(gap == 0, 0.5, gap > 0).mean())
+    return float((gap >= 0).all() / (1 + np.sum(gap == 0)))
 
 
 def plane(embedding: Array, before: list[list[float]] | None) -> Array:
@@ -116,7 +121,9 @@ def ellipses(answers: Comparisons, maps: Array, embedding: Array, axes: Array) -
     return rows
 
 
-def assessed_people(answers: Comparisons, n_dims: int, checks: Mapping[str, tuple[int, int]]) -> dict[str, Assessment]:
+def assessed_people(
+    answers: Comparisons, n_dims: int, criterion: Criterion, checks: Mapping[str, tuple[int, int]]
+) -> dict[str, Assessment]:
     """Return the lapse rate, verdict and reasons of each participant, as ``closerthan people`` prints them.
 
     Each participant is judged by the map of the others, so a single participant cannot be assessed.
@@ -127,6 +134,8 @@ def assessed_people(answers: Comparisons, n_dims: int, checks: Mapping[str, tupl
         All answers of the study, with the participants' numbers as their names.
     n_dims
         Number of dimensions of the maps.
+    criterion
+        The loss and the penalty of the maps, which the default fit chose.
     checks
         For each participant, the number of check questions asked and passed.
     """
@@ -138,7 +147,9 @@ def assessed_people(answers: Comparisons, n_dims: int, checks: Mapping[str, tupl
             "verdict": person.verdict,
             "reasons": person.reasons,
         }
-        for person in assess_people(answers, n_dims, loss=LOSS, checks=checks).people
+        for person in assess_people(
+            answers, n_dims, loss=criterion.loss, penalty=criterion.penalty, checks=checks
+        ).people
     }
 
 
@@ -160,9 +171,16 @@ def enough(answers: Comparisons, result: Result, time_limit: float | None = None
         return "Not measured: with this many answers it takes too long here. Export them, and run closerthan enough."
     except ValueError as error:  # for example, four objects make only four sets of three
         return f"Not measured: {error}."
+    return in_words(curve)
+
+
+def in_words(curve: LearningCurve) -> str:
+    """Return the verdict of a learning curve in one or two sentences."""
     if curve.is_chance:
+        now = curve.now
+        how = "Hardly" if now.high < 0.5 else "No" if now.error > GUESSING else "Not clearly"
         return (
-            f"No better than chance: the map predicts {percent(1 - curve.now.error, 0)} of new answers. Check the "
-            "question and the participants; or there are still far too few answers."
+            f"{how} better than chance: the map predicts {percent_interval(1 - now.error, 1 - now.high, 1 - now.low)} "
+            "of new answers. Check the question and the participants; or there are still far too few answers."
         )
     return " ".join(f"{text[0].upper()}{text[1:]}." for text in (curve.sentences()[0], curve.advice))

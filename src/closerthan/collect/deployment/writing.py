@@ -16,7 +16,7 @@ from closerthan.saving import whole_folder
 __all__ = ["Deployment", "write_deployment"]
 
 _TEMPLATES = ("closerthan.service", "Dockerfile", "compose.yaml", "nginx-http.conf", "nginx-server.conf", "Caddyfile")
-_FOLDER = re.compile(r"[^\x00-\x1f\"'$%\\:]+")  # other characters have a meaning in one of the files
+_FOLDER = re.compile(r"[^\x00-\x1f\"'$%\\:]+")  # other characters have a special meaning in one of the files
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,7 @@ class Deployment:
     Attributes
     ----------
     folders
-        The folders on the server: that of a study, those of several, or a folder that contains those of several.
+        The folders on the server: that of one study, those of several, or a folder that contains several studies.
     address
         The public address, such as https://lab.example.org/animals/. Several studies are below it, by their names.
     port
@@ -70,12 +70,12 @@ class Deployment:
         names = "-".join(Path(folder).name for folder in folders)
         name = re.sub(r"[^A-Za-z0-9-]+", "-", names)[:60].strip("-") or "study"
         unit, address = f"closerthan-{name}", f"https://{parts.hostname}{path}"
-        serve = ["closerthan", "collect", "serve", *places]
+        serve = ["closerthan", "collect", "serve", *places, "--host", "0.0.0.0", "--port", "8000", "--behind-proxy"]
         return {
             "name": name, "unit": unit, "service": f"{unit}.service", "folders": ", ".join(folders), "user": self.user,
             "quoted_folders": " ".join(f'"{folder}"' for folder in folders),
             "volumes": "\n".join(f'      - "{one}:{place}"' for one, place in zip(folders, places, strict=True)),
-            "command": json.dumps([*serve, "--host", "0.0.0.0", "--port", "8000", "--address", address]),
+            "command": json.dumps([*serve, "--address", address]),
             "port": self.port, "host": parts.hostname or "", "path": path, "address": address, "version": __version__,
             "redirect": f"\n\tredir {path[:-1]} {path}?{{query}}" if len(path) > 1 else "",
             "program": shutil.which("closerthan") or str(Path(sys.executable).parent / "closerthan"),
@@ -83,7 +83,7 @@ class Deployment:
 
     @staticmethod
     def _safe(folder: Path) -> str:
-        """Return the absolute path of a folder, unless it has a meaning beyond that in one of the files."""
+        """Return the absolute path of a folder; a character with a special meaning in one of the files is an error."""
         path = str(folder.resolve())
         if not _FOLDER.fullmatch(path):
             raise ValueError(

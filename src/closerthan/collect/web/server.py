@@ -23,6 +23,7 @@ from closerthan.collect.store.database import FILE, Store, problem_of_file
 from closerthan.collect.store.file_watch import FileWatch
 from closerthan.collect.store.participants import n_recounts
 from closerthan.collect.study.description import Study
+from closerthan.collect.web.callers import computer, is_proxy
 from closerthan.collect.web.interview import Interview, Refused, StateMessage
 from closerthan.collect.web.origins import allow_origins
 from closerthan.collect.web.rate_limiter import RateLimiter
@@ -98,8 +99,10 @@ class Participants:
         recounted: Callable[[], None] = lambda: None,
         lost: Callable[[], None] = lambda: None,
         clock: Callable[[], float] = time.monotonic,
+        behind_proxy: bool = False,
     ) -> None:
         self._study, self._access, self._answered, self._lost = study, access, answered, lost
+        self._behind_proxy = behind_proxy
         self._recounted, self._n_recounts = recounted, 0
         self.problem = ""
         self._thread = ThreadPoolExecutor(1, "writer")
@@ -128,8 +131,8 @@ class Participants:
     async def watch(self) -> None:
         """Look at the database every second, because other programs change it, too.
 
-        The study is stopped if the file was removed or replaced, and the map is fitted again if people were excluded,
-        included or deleted, also by a command or by themselves.
+        The study is stopped if the file was removed or replaced. The map is fitted again if people were excluded,
+        included or deleted, be it on this page, by a command, or by themselves.
         """
         loop = asyncio.get_running_loop()
         while self._has_database():
@@ -280,7 +283,7 @@ class Participants:
 
     def _admit(self, request: Request, _: Mapping[str, Any]) -> None:
         """Limit the rate of joins, by caller and in total."""
-        if not (self._joining_by_caller.allows(caller(request)) and self._joining.allows("all")):
+        if not (self._joining_by_caller.allows(caller(request, self._behind_proxy)) and self._joining.allows("all")):
             raise Refused(429, "too many people are joining at once; try again soon")
 
     def _join(self, key: str, body: Mapping[str, Any]) -> StateMessage:
@@ -306,15 +309,15 @@ def _address(body: Mapping[str, Any]) -> dict[str, str]:
     return address
 
 
-def caller(request: Request) -> str:
-    """Return the address that a request came from: for a proxy on this computer, the one that the proxy reports.
+def caller(request: Request, behind_proxy: bool) -> str:
+    """Return the computer that a request came from: for a proxy, the one that the proxy reports.
 
     It is kept in memory for a while, to limit the rate of joins, and never stored.
     """
-    client = "" if request.client is None else request.client.host
-    if client not in ("", "127.0.0.1", "::1"):
-        return client
-    return request.headers.get("x-forwarded-for", "").rpartition(",")[2].strip()[:64] or client
+    address = "" if request.client is None else request.client.host
+    if is_proxy(address, behind_proxy):
+        address = request.headers.get("x-forwarded-for", "").rpartition(",")[2].strip() or address
+    return computer(address)
 
 
 def bearer(request: Request) -> str:
@@ -338,7 +341,7 @@ async def body_of(request: Request, largest: int = LARGEST_BODY) -> dict[str, An
             raise Refused(413, f"a request may have at most {largest} bytes")
     try:
         content = json.loads(body)
-        json.dumps(content, ensure_ascii=False).encode()  # half of a surrogate pair is no text that can be stored
+        json.dumps(content, ensure_ascii=False).encode()  # half of a surrogate pair cannot be stored as text
     except (ValueError, RecursionError):
         raise Refused(400, "the request is not JSON") from None
     if not isinstance(content, dict):

@@ -13,17 +13,18 @@ from closerthan.checks import checked
 from closerthan.comparisons import Comparisons, most_objects, sort_names
 from closerthan.comparisons.column_names import is_usual_name, plain
 from closerthan.comparisons.positions import fraction_on_left, without_artefacts
+from closerthan.comparisons.questions import consecutive_numbers
 from closerthan.comparisons.trials import Trials
 from closerthan.files.formats.frames import FrameTable, is_frame
-from closerthan.files.formats.lists import expand_lists
 from closerthan.files.formats.opening import name_file_in_errors
 from closerthan.files.formats.readers import FileOptions, open_table
 from closerthan.files.formats.study import marks_ties
 from closerthan.files.formats.tables import MISSING, Column, Table
-from closerthan.files.formats.text import ARROW_FROM
+from closerthan.files.formats.text.delimited_text import ARROW_FROM
+from closerthan.files.formats.text.lists import expand_lists
 from closerthan.files.maps import is_map
-from closerthan.files.meaning.blocks import find_blocks
-from closerthan.files.meaning.catch_trials import (
+from closerthan.files.meaning.attributes.blocks import find_blocks
+from closerthan.files.meaning.attributes.catch_trials import (
     CatchColumn,
     CheckCount,
     catch_column,
@@ -33,19 +34,19 @@ from closerthan.files.meaning.catch_trials import (
     total_checks,
     unmarked_checks,
 )
+from closerthan.files.meaning.attributes.conditions import Conditions, SelectedRows, matching_rows, parse_conditions
+from closerthan.files.meaning.attributes.exclusions import excluded_rows, exclusion_column
+from closerthan.files.meaning.attributes.random_questions import WRITTEN_KIND, kind_columns, random_questions
+from closerthan.files.meaning.attributes.times_and_sides import option_positions, response_times
 from closerthan.files.meaning.columns import Layout
-from closerthan.files.meaning.conditions import Conditions, SelectedRows, matching_rows, parse_conditions
-from closerthan.files.meaning.exclusions import excluded_rows, exclusion_column
 from closerthan.files.meaning.exports import TOOL_COLUMNS, Export
 from closerthan.files.meaning.folders import open_folder
 from closerthan.files.meaning.interpretation import Interpretation, Problem
 from closerthan.files.meaning.numbering import BadLabelError, Numbering, number_objects
-from closerthan.files.meaning.random_questions import WRITTEN_KIND, kind_columns, random_questions
 from closerthan.files.meaning.reading import Reading, ReadingOptions
 from closerthan.files.meaning.summary import Summary, describe_counts, repeated_and_contradictory
-from closerthan.files.meaning.times_and_sides import option_positions, response_times
 from closerthan.files.stored.large import read_large
-from closerthan.messages import Message, message_of, value_error
+from closerthan.messages import Message, Suggested, message_of, value_error
 from closerthan.representation import shows_fields
 from closerthan.signatures import lists_keywords
 from closerthan.wording import counted
@@ -220,7 +221,7 @@ def _several(choice: str | int | Sequence[str | int] | None) -> Sequence[str | i
     return [choice] if isinstance(choice, str | int) else choice
 
 
-class _Derived(NamedTuple):
+class _DerivedComparisons(NamedTuple):
     """The comparisons of a table, and how they were derived from its rows.
 
     Attributes
@@ -250,7 +251,7 @@ class _Derived(NamedTuple):
     ties: Comparisons | None
 
 
-def _derive(selection: "_Selection", reading: Reading) -> _Derived:
+def _derive(selection: "_Selection", reading: Reading) -> _DerivedComparisons:
     """Derive comparisons from the selected rows."""
     interpretation = selection.interpretation
     table, layout, notes = interpretation.table, interpretation.layout, interpretation.notes
@@ -314,7 +315,7 @@ def _derive(selection: "_Selection", reading: Reading) -> _Derived:
         comparisons = answers.replace(blocks=comparisons.take(~tied).blocks)
         notes.append(f"{counted(len(ties), 'tie')} are kept apart from the other answers")
     is_test = _test_rows(table, layout, comparisons, None if split is None else split[source], notes)
-    return _Derived(comparisons, is_test, layout, numbering, dropped, n_participants, ties)
+    return _DerivedComparisons(comparisons, is_test, layout, numbering, dropped, n_participants, ties)
 
 
 def _answers(export: Export, reading: Reading) -> Answers:
@@ -391,8 +392,11 @@ def _select_rows(export: Export, reading: Reading) -> _Selection:
     name_columns = [] if reading.identifies_objects else export.name_columns
     exclusion = exclusion_column(table)
     exclusions = [] if exclusion is None or exclusion in conditions else [exclusion]
+    groups = [] if exclusion is None else [place for place, name in enumerate(table.names) if name == "condition"]
     others = [
-        column for column in {*conditions, *marks, *kinds, *exclusions, *name_columns} if column not in answer_columns
+        column
+        for column in {*conditions, *marks, *kinds, *exclusions, *groups, *name_columns}
+        if column not in answer_columns
     ]
     table.read(layout.objects, [*layout.labels, *others], layout.columns.get("weight", ()))
     if not table.n_rows:
@@ -401,6 +405,8 @@ def _select_rows(export: Export, reading: Reading) -> _Selection:
     rows = _matching(table, conditions, export.other_screens())
     for position in exclusions:
         rows = _without_excluded(rows, position)
+    for position in groups:
+        rows = rows._replace(notes=[*rows.notes, *_note_on_conditions(rows.table, position)])
     if reading.drops_catch_trials:
         # A user who selects rows by a column that marks catch trials wants to read these rows.
         marks = [mark for mark in marks if mark not in conditions]
@@ -413,7 +419,7 @@ def _select_rows(export: Export, reading: Reading) -> _Selection:
         rows = _without_unmarked_checks(rows, *unmarked)
         interpretation = Interpretation(rows.table, layout, object_names)
     interpretation.notes += rows.notes
-    used = [*conditions, *exclusions, *name_columns, *rows.marks]
+    used = [*conditions, *exclusions, *groups, *name_columns, *rows.marks]
     return _Selection(interpretation, rows.left_out, used, rows.checks, kinds)
 
 
@@ -449,6 +455,16 @@ def _without_excluded(rows: _Rows, position: int) -> _Rows:
         left_out={**rows.left_out, "marked_as_excluded": int(excluded.sum())},
         notes=[*rows.notes, note],
     )
+
+
+def _note_on_conditions(table: Table, position: int) -> list[str]:
+    """Return a note if the answers come from several conditions of a study, whose questions may differ."""
+    column = table.column(position)
+    names = [str(column.labels[code]) for code in np.unique(column.codes)]
+    if len(names) < 2:
+        return []
+    problem = f"the answers come from {len(names)} conditions ({', '.join(name or '(none)' for name in names)})"
+    return [Message(problem, "pass {where} to read those of one", where={"condition": names[-1]})]
 
 
 def _without_catch_trials(rows: _Rows, layout: Layout, marks: Sequence[int], explicit: CatchColumn | None) -> _Rows:
@@ -495,7 +511,7 @@ def _without_unmarked_checks(rows: _Rows, is_check: NDArray[np.bool_], checks: M
 def _usable_rows(
     interpretation: Interpretation, reading: Reading
 ) -> tuple[NDArray[np.bool_] | None, NDArray[np.bool_] | None, dict[str, int]]:
-    """Return a mask of the usable rows (None: all), one of the ties among them, and the numbers of dropped rows.
+    """Return a mask of the usable rows (None: all), a mask of the ties among them, and the numbers of dropped rows.
 
     The first row with a problem that is not to be dropped raises an error.
     """
@@ -526,7 +542,13 @@ def _usable_rows(
     if fatal:
         row, problem = min(fatal, key=lambda pair: pair[0])
         way_out = f"correct the file or pass {{{problem.option}}}"
-        raise table.error(row, Message(problem.message(row), way_out, **{problem.option: "drop"}))
+        arguments: dict[str, Suggested] = {problem.option: "drop"}
+        if interpretation.has_unnamed_pairs and problem.option == "self_pairs":
+            way_out += (
+                "; if the last column is the person, pass {columns}, and {kind} if the third object is the odd one"
+            )
+            arguments |= {"columns": {"participant": 3}, "kind": "odd-one-out"}
+        raise table.error(row, Message(problem.message(row), way_out, **arguments))
     if not keep.any():
         raise ValueError(f"{table.path}: no answer is left after dropping {describe_counts(dropped)}")
     if not (keep & ~is_tie).any():
@@ -565,6 +587,9 @@ def _group_ids(interpretation: Interpretation, role: str) -> NDArray[np.int32] |
     if empty.any():
         problem = Problem(empty, "missing", lambda _: f"the {role} identifier in {table.title(position)} is empty")
         interpretation.problems.append(problem)
+    if role == "answer" and table.files is not None:  # each file may number its answers from 1
+        numbers: NDArray[np.int32] = consecutive_numbers(table.files * len(column.labels) + column.codes)
+        return numbers
     return column.codes
 
 

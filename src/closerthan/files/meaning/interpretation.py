@@ -115,10 +115,15 @@ class Interpretation:
         return self.table.title(self.layout.columns[role][which])
 
     @property
-    def options(self) -> Codes | None:
-        """The objects from which people chose, in the order of presentation; None if the columns do not tell it.
+    def has_unnamed_pairs(self) -> bool:
+        """True if four columns without names are taken to be two pairs of objects."""
+        return self.kind == "quadruplet" and set(self.table.names) == {None}
 
-        They do not if the order of the columns says what the answer is, as in a list whose last object is the odd one.
+    @property
+    def options(self) -> Codes | None:
+        """The objects from which people chose, in the order of presentation; None if the file does not reveal it.
+
+        It does not if the order of the columns gives the answer, as in a list whose last object is the odd one.
         """
         roles = self.layout.form.roles
         if "winner" in roles or (roles[0] == "items" and len(roles) > 1):

@@ -74,6 +74,8 @@ def number_objects(
         raise ValueError(f"unknown numbering {numbering!r}; choose from: {', '.join(NUMBERINGS)}")
     names = None if names is None else [str(name) for name in names]
     reason = "as requested"
+    if numbering in NUMBERINGS[:2] and names is not None and not any(_WHOLE.fullmatch(label) for label in labels):
+        numbering, reason = "names", "they are not numbers"
     if numbering is None:
         numbering, reason = _detect(labels, names, n_objects)
     if numbering == "names":
@@ -176,12 +178,10 @@ def _by_number(
     numbers = (plain - first).tolist() if plain is not None and in_range else []
     for name in () if in_range else labels:
         if not _WHOLE.fullmatch(name):
-            raise BadLabelError(
-                name,
-                f"{name!r} is not a whole number, but the objects are numbered from {first}",
-                "pass {names} to name them",
-                names=...,
-            )
+            problem = f"{name!r} is not a whole number, but the objects are numbered from {first}"
+            if names is not None:
+                raise BadLabelError(name, problem)
+            raise BadLabelError(name, problem, "pass {names} to name them", names=...)
         number = _whole(name) - first
         if number < 0:
             raise BadLabelError(name, f"object {name} is below {first}, but the objects are numbered from {first}")

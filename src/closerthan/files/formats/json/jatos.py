@@ -7,8 +7,8 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from closerthan.files.formats import sizes
-from closerthan.files.formats.json_array import JsonArrayTable
-from closerthan.files.formats.nested_json import records_in
+from closerthan.files.formats.json.json_array import JsonArrayTable
+from closerthan.files.formats.json.nested_json import records_in
 from closerthan.files.formats.opening import DECOMPRESSION_ERRORS, NoAnswerError, decompression_error, open_bytes
 
 __all__ = ["JatosArchive", "is_jatos_archive", "is_json_text"]
@@ -23,7 +23,7 @@ def is_jatos_archive(path: Path) -> bool:
     try:
         with zipfile.ZipFile(path) as archive:
             return any(_is_result(PurePosixPath(name)) for name in archive.namelist())
-    except DECOMPRESSION_ERRORS:  # reported by whoever opens it as another archive
+    except DECOMPRESSION_ERRORS:  # the reader of other archives reports the damage
         return False
 
 
