@@ -6,6 +6,7 @@ from scipy import stats
 
 import closerthan as ct
 from closerthan.evaluate.cross_validation import OVERLAP, Scores, folds, gain
+from closerthan.evaluate.losses import LossComparison
 
 
 def test_each_comparison_is_held_out_once(answers):
@@ -130,3 +131,10 @@ def test_the_splitter_by_people_holds_out_each_person_once_as_a_whole(rng):
         assert sum(map(len, held_out)) == len(set.union(*held_out))
         for train, test in splitter.split(X, groups=groups):
             assert not set(expected[train].tolist()) & set(expected[test].tolist())
+
+
+@pytest.mark.parametrize(("error", "is_said"), [(0.2, False), (0.49, True)])
+def test_a_comparison_of_losses_says_if_none_is_better_than_chance(error, is_said):
+    scores = scores_of(np.tile([error - 0.05, error + 0.05], 5))
+    verdict = LossComparison({"ste": scores}, "people", 5, 1).sentences[0]
+    assert ("no loss predicts clearly better than chance" in verdict) == is_said

@@ -113,8 +113,8 @@ class Views:
             sentence = (
                 f"{self.n_views + 1} maps of {counted(self.maps.shape[2], 'dimension')} predict held-out answers "
                 f"better than {fewer}, but not clearly better than {self.rival.in_words}: a missing "
-                "dimension may explain the answers as well as another view. closerthan dims tells how many dimensions they "
-                "support."
+                "dimension may explain the answers as well as another view. closerthan dims tells how many dimensions "
+                "they support."
             )
             return f"{sentence} {several}" if self.n_views > 1 else sentence
         if self.n_views > 1:
