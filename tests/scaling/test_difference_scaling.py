@@ -206,6 +206,20 @@ def test_a_vague_sigma_is_reported():
 
 
 @pytest.mark.filterwarnings("error")
+def test_answers_by_chance_are_said_not_to_show_a_scale():
+    chance = ct.scale(observer(np.zeros(6), 1.0, 100, seed=1), n_replicates=50)
+    assert "The answers hardly show that the scale rises from 0 to 5" in chance.advice[0]
+
+
+@pytest.mark.parametrize(
+    ("levels", "axis"),
+    [([0.1, 1, 10, 100], "log"), ([0, 1, 10, 100], "linear"), ([5, 10, 20, 30], "linear"), ([1, 2, 98, 99], "linear")],
+)
+def test_levels_far_from_evenly_spaced_have_a_logarithmic_axis(levels, axis):
+    scale = ct.scale(observer(np.arange(4) / 3, 0.2, 100), levels=levels, n_replicates=50)
+    assert scale.plot().axes[0].get_xscale() == axis
+
+
 def test_lapses_of_few_answers_are_estimated_without_overflow():
     psi = (np.arange(5) / 4) ** 2
     result = ct.scale(observer(psi, 0.2, 60, seed=3), fit_lapses=True, n_replicates=50)

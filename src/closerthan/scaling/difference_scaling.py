@@ -155,7 +155,12 @@ class Scale:
                 "depend on the difference of the intervals as the model assumes."
             )
         low, high = self.sigma_interval
-        if not high <= VAGUE * low:
+        if low == 0:  # the scale of more than 2.5 % of the simulated studies does not rise
+            sentences.append(
+                f"The answers hardly show that the scale rises from {self.level_names[0]} to {self.level_names[-1]}, "
+                "so neither its values nor sigma mean much; many answers may be guesses."
+            )
+        elif not high <= VAGUE * low:
             upper = f"{high:.3g}" if np.isfinite(high) else "infinity"
             sentences.append(
                 f"The answers hardly determine sigma: its interval goes from {low:.3g} to {upper}; more answers would "

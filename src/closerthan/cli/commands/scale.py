@@ -1,5 +1,6 @@
 """``closerthan scale``: a perceptual scale of physical levels (difference scaling, MLDS)."""
 
+import csv
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -34,8 +35,8 @@ class Scaling:
         str | None,
         typer.Option(
             metavar="LIST",
-            help="Names of the levels in ascending order, or their physical values, separated by commas; not needed if "
-            "the levels in the file are numbers.",
+            help="Names of the levels in ascending order, or their physical values, separated by commas ('\"a, b\",c' "
+            "if names have commas); not needed if the levels in the file are numbers.",
         ),
     ] = None
     each: Annotated[
@@ -118,7 +119,7 @@ def _groups(answers: "Comparisons", each: str | None) -> "Mapping[str, Compariso
 def _levels(text: str | None) -> list[str] | list[float] | None:
     if text is None:
         return None
-    words = [word.strip() for word in text.split(",")]
+    words = [word.strip() for word in next(csv.reader([text], skipinitialspace=True))]
     try:
         return [float(word) for word in words]
     except ValueError:
