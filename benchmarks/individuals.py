@@ -42,6 +42,7 @@ class World(NamedTuple):
     each: int = 300  # answers per person
     n_objects: int = 25
     loss: str = "ste"
+    careless: int = 0  # number of people who answer at random
 
     def answers(self, seed: int) -> tuple[ct.Comparisons, np.ndarray]:
         """Return odd-one-out answers and the weights of the people."""
@@ -56,6 +57,7 @@ class World(NamedTuple):
         logs = np.stack(
             [-np.sum((maps[person, trio[:, i]] - maps[person, trio[:, j]]) ** 2, axis=1) for i, j, _ in PAIRS], axis=1
         )
+        logs[person < self.careless] = 0.0
         chosen = np.argmax(logs + rng.gumbel(size=logs.shape), axis=1)
         i, j, odd = trio[np.arange(len(person))[:, None], np.array(PAIRS)[chosen]].T
         rows = np.stack([i, j, odd, j, i, odd], axis=1).reshape(-1, 3)
@@ -68,6 +70,8 @@ class World(NamedTuple):
             who = f"weights that differ by {self.spread:g}"
         else:
             who = f"only consistencies differ, by {self.consistency:g}" if self.consistency else "no differences"
+        if self.careless:
+            who = f"{self.careless} of them answer at random, the others do not differ"
         loss = "" if self.loss == "ste" else f", fitted with {self.loss}"
         return f"{self.n_people} people, {self.each} answers each, {self.n_dims} dimensions, {who}{loss}"
 
@@ -78,6 +82,7 @@ WORLDS = (
     World(0.0, n_dims=4),
     World(0.0, consistency=0.5),
     World(0.0, consistency=0.5, loss="tste"),
+    World(0.0, careless=6),
     World(0.3),
     World(0.6),
     World(0.6, n_dims=4),

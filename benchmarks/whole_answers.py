@@ -30,9 +30,12 @@ from closerthan.metrics import log_odds, procrustes
 from closerthan.wording import percent
 
 THINGS: dict[str, Any] = {"kind": "odd-one-out", "columns": {"participant": 3}, "numbering": "0-based"}
-FILES = {
-    "THINGS, 264 people, odd one out of three": ("things_people.txt", THINGS, 20, (0.3, 1.0, 1.5, 2.0, 3.0), 3),
-    "cars, most central of three": ("cars_most_central.csv", {}, 2, (0.01, 0.1, 1.0), 10),
+THINGS_ODD: dict[str, Any] = {"kind": "odd-one-out", "numbering": "0-based"}
+FILES = {  # file, how it is read, dimensions, penalties (None: loss and penalty are chosen), number of splits
+    "THINGS, 264 people, odd one out of three": ("things_people.txt", THINGS, 20, (0.3, 1.0, 1.5, 2.0, 3.0, None), 4),
+    "THINGS, other answers": ("things_odd.txt", THINGS_ODD, 10, (None,), 4),
+    "cars, most central of three": ("cars_most_central.csv", {}, 2, (0.01, 0.1, 1.0, None), 10),
+    "cars in four dimensions": ("cars_most_central.csv", {}, 4, (None,), 6),
 }
 LIKELIHOODS = ("comparisons", "answers")
 HELD_OUT = 0.1
@@ -54,7 +57,7 @@ def measured(train: Comparisons, test: Comparisons, n_dims: int, likelihood: str
     """Fit the training answers and score the test answers, half of which calibrate the other half and vice versa."""
     began = time.process_time()
     result = ct.embed(train, n_dims, likelihood=likelihood, seed=0, n_threads=2, **options)
-    seconds = time.process_time() - began
+    seconds = time.process_time() - began  # without the trials of a choice, which are made by other processes
     halves, scores, calibrations = cross_calibrated(test, result)
     raw, calibrated = (
         np.concatenate([c.log_probability(*pair) for c, *pair in zip(used, halves, scores, strict=True)])
@@ -85,18 +88,21 @@ def fits_table(folder: Path, name: str, loss: str = "tste") -> None:
     file, reading, n_dims, penalties, n_splits = FILES[name]
     answers = ct.read_comparisons(folder / file, self_pairs="drop", **reading)
     splits = [answers.split(HELD_OUT, np.random.default_rng(seed), by="answers") for seed in range(n_splits)]
-    print(f"\n### {name}: {answers.n_answers:,} answers, {n_dims} dimensions, {loss}, {n_splits} splits\n")
+    fixed = f"{loss}, " * any(penalties)
+    print(f"\n### {name}: {answers.n_answers:,} answers, {n_dims} dimensions, {fixed}{n_splits} splits\n")
     print("| penalty | likelihood | accuracy of answers | bits | calibrated | slope | error of comparisons | CPU s |")
     print("|---|---|---|---|---|---|---|---|")
     for penalty in penalties:
         by_likelihood = {}
         for likelihood in LIKELIHOODS:
-            measured(splits[0][0].take(slice(2000)), splits[0][1], n_dims, likelihood, loss=loss, epochs=1)  # compile
-            rows = [measured(train, test, n_dims, likelihood, loss=loss, penalty=penalty) for train, test in splits]
+            options = {"loss": "auto" if penalty is None else loss, "penalty": penalty}
+            measured(splits[0][0].take(slice(2000)), splits[0][1], n_dims, likelihood, epochs=1, **options)  # compile
+            rows = [measured(train, test, n_dims, likelihood, **options) for train, test in splits]
             numbers = by_likelihood[likelihood] = np.array([dataclasses.astuple(row) for row in rows])
             a, bits, calibrated, slope, error, seconds = numbers.mean(axis=0)
+            strength = "chosen, with the loss" if penalty is None else f"{penalty:g}"
             print(
-                f"| {penalty:g} | {likelihood} | {a:.2%} | {bits:.3f} | {calibrated:.3f} | {slope:.2f} | {error:.2%} | "
+                f"| {strength} | {likelihood} | {a:.2%} | {bits:.3f} | {calibrated:.3f} | {slope:.2f} | {error:.2%} | "
                 f"{seconds:.2f} |",
                 flush=True,
             )

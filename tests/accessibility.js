@@ -52,7 +52,8 @@
         if (!document.getElementById(id)) problems.push(`no #${id} for ${description(element)}`);
   // The visible text of a button is part of its name, so that people can say what they see.
   for (const element of document.querySelectorAll("button[aria-label], a[aria-label]")) {
-    const words = element.textContent.replace(/[^\p{L}\p{N}]+/gu, " ").trim();
+    const text = [...element.childNodes].map((part) => part.textContent).join(" ");
+    const words = text.replace(/[^\p{L}\p{N}]+/gu, " ").trim();
     const name = label(element).replace(/[^\p{L}\p{N}]+/gu, " ");
     if (isVisible(element) && !name.includes(words)) problems.push(`not in the name: ${description(element)}`);
   }

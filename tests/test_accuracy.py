@@ -96,6 +96,11 @@ def test_a_map_with_too_few_rows_is_refused():
         choice_accuracy([[0, 1, 2]], np.zeros((2, 1)))
 
 
+def test_a_map_with_missing_coordinates_is_refused():
+    with pytest.raises(ValueError, match="embedding has NaN or infinity; all coordinates must be finite"):
+        choice_accuracy([[0, 1, 2]], [[0.0], [np.nan], [1.0]])
+
+
 @pytest.mark.parametrize("loss", [STE(), TSTE(alpha=3.0), TSTE(alpha=2.5), TSTE(alpha=3.0).in_kernels(), CKL()])
 def test_with_two_pairs_luces_rule_is_the_loss(loss):
     choices = Choices.of(Comparisons.from_triplets([[0, 1, 2]]))

@@ -94,6 +94,8 @@ def pair_similarities(choices: Choices, embedding: ArrayLike, similarity: str = 
     if x.ndim != 2 or len(x) < choices.n_objects:
         rule = f"it must have a row for each of {choices.n_objects:,} objects"
         raise ParameterError("embedding", embedding, rule, problem=f"has shape {x.shape}")
+    if not np.isfinite(x).all():
+        raise ParameterError("embedding", embedding, "all coordinates must be finite", problem="has NaN or infinity")
     return similarities_of_pairs(choices.pairs, x, similarity)
 
 

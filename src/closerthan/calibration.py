@@ -37,7 +37,7 @@ MOST_WHOLE_ANSWERS = 2_000  # the same limit for whole answers, whose probabilit
 WORTH_THREADS = 4_000  # number of scores from which the fits from all starting values run in parallel
 FEWEST_TO_DOUBT = 30  # independent answers in a tenth, set by judgement; fewer are inconclusive
 CLEARLY_OFF = 0.05  # difference of predicted and observed frequency that matters in practice, set by judgement
-CONFIDENCE = 0.99  # level of each of the five intervals; all five then hold with 95 % (Bonferroni)
+CONFIDENCE = 0.99  # level of each of the five intervals, so that all five together have 95 % (Bonferroni)
 
 
 class Tenth(NamedTuple):

@@ -410,8 +410,8 @@ class Penalized(Loss):
 class DotProduct(NamedTuple):
     """Choice rule for dimensions with a meaning: the similarity of a pair is ``exp(scale * x_i . x_j)``.
 
-    It takes the place of a loss where whole answers are fitted as choices among pairs. Since the dot product depends on
-    the origin and the axes of a map, it is no loss: those are functions of distances.
+    It takes the place of a loss where whole answers are fitted as choices among pairs. The dot product depends on the
+    origin and the axes of a map, so it is not a loss: losses are functions of distances.
 
     References
     ----------

@@ -305,7 +305,7 @@ def kish_number(weights: NDArray[Any]) -> float:
 def _estimated_from_sample(
     comparisons: Comparisons, embedding: ArrayLike | None, by: str, most_rows: int = MOST_SAMPLED
 ) -> float:
-    """Estimate the effective number of a file that is too large for memory from some of its rows."""
+    """Estimate the effective number of comparisons in a file that is too large for memory from some of its rows."""
     n_rows = len(comparisons)
     if by == "people" and n_rows > most_rows:  # a random sample has answers of all people
         return effective_number(comparisons.sample(most_rows, np.random.default_rng(0)), embedding, by=by)

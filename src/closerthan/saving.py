@@ -69,7 +69,7 @@ def _naming(path: Path, draft: Path) -> Iterator[None]:
 
 
 def _name(error: OSError, path: Path, draft: Path) -> None:
-    """Put the final path into an error that names the draft or, like that of a full disk, no file."""
+    """Put the final path into an error that names the draft, or that names no file, as on a full disk."""
     if error.errno is None:  # it has only a message
         return
     place = Path(os.fsdecode(error.filename)) if isinstance(error.filename, str | bytes) else draft

@@ -236,7 +236,12 @@ class Settings:
         help="Stop when --window epochs lower the objective by less than this fraction of its total decrease.",
     )
     window: int | None = _setting(
-        None, "--window", metavar="NUMBER", kind=int, least=1, help="Epochs over which --tolerance judges progress. [3]"
+        None,
+        "--window",
+        metavar="NUMBER",
+        kind=int,
+        least=1,
+        help="Epochs over which --tolerance measures progress. [3]",
     )
     patience: int | None = _setting(
         None,

@@ -77,6 +77,10 @@ def test_export_status_backup_and_forget(folder):
     assert run("close", folder).output.startswith("closed")
     assert run("resume", folder).output.startswith("open")
     assert "state  " not in run("status", folder).output
+    settings = (folder / "study.toml").read_text()
+    (folder / "study.toml").write_text(settings.replace("participants = 0", "participants = 1"))
+    assert "but the study is full or over" in run("resume", folder).output
+    (folder / "study.toml").write_text(settings)
     result = run("exclude", folder, pseudonym, "--reason", "fell asleep")
     assert f"excluded: {pseudonym}" in result.output
     assert "1 excluded" in " ".join(run("status", folder).output.split())

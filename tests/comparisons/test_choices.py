@@ -78,6 +78,23 @@ def test_the_odd_one_of_four_is_known_by_the_object_that_all_far_pairs_share():
     assert ranking.is_odd_of_many.tolist() == [False]
 
 
+@pytest.mark.parametrize(
+    "rows",
+    [
+        [[0, 1, 2], [0, 2, 1]],
+        [[0, 1, 2], [1, 2, 0], [2, 0, 1]],
+        [[0, 1, 2], [0, 2, 3], [0, 3, 1], [0, 1, 4]],
+        [[0, 1, 2, 3], [2, 3, 0, 1]],
+    ],
+)
+def test_comparisons_of_an_answer_that_contradict_each_other_are_refused(rows):
+    before = [[0, 1, 2], [1, 0, 2]] if len(rows[0]) == 3 else [[0, 1, 2, 3]]
+    with pytest.raises(ValueError, match=f"the answer in row {len(before)} contradict each other"):
+        choices_of([*before, *rows], [0] * len(before) + [1] * len(rows))
+    people = [0] * len(before) + list(range(1, len(rows) + 1))
+    assert choices_of([*before, *rows], [0] * (len(before) + len(rows)), people=people).n_answers == len(rows) + 1
+
+
 def test_some_answers_are_taken_whole():
     rows = [[0, 1, 2], [1, 0, 2], [0, 1, 3], [0, 1, 2], [0, 1, 3], [0, 2, 3]]
     choices = choices_of(rows, [0, 0, 1, 2, 2, 2], weights=[1.0, 1.0, 2.0, 3.0, 3.0, 3.0])

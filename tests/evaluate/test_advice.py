@@ -30,6 +30,12 @@ def test_three_answers_say_nothing_about_dimensions():
     assert not says_dimensions(answers, 2, held_out=False)
 
 
+def test_answers_that_are_all_alike_are_not_called_too_few():
+    answers = ct.Comparisons.from_triplets([[0, 1, 2], [1, 0, 2]] * 30, answers=np.arange(60) // 2)
+    (line,) = ct.advice(answers, ct.embed(answers, 1, loss="ste", penalty=0, seed=0), None)
+    assert line.startswith("all answers are about the same objects")
+
+
 def test_few_noisy_answers_say_nothing_about_dimensions():
     points = np.random.default_rng(0).standard_normal((30, 2))
     assert not says_dimensions(ct.datasets.simulated(points, 600, noise="flip", level=0.3, seed=0), 2)

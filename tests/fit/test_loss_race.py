@@ -460,7 +460,7 @@ def test_a_start_is_used_and_a_share_held_out(problem):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"start": np.zeros((15, 2)), "n_starts": 3}, "a given start is not random"),
+        ({"start": np.zeros((15, 2)), "n_starts": 3}, "the start is fixed, so there can be only one"),
         ({"time_limit": -1}, "time_limit is -1"),
         ({"tolerance": -1}, "tolerance is -1"),
         ({"resume": True}, "no checkpoint to resume from"),

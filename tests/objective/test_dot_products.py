@@ -40,7 +40,7 @@ def test_the_value_is_that_of_the_choice_rule(answers, x, pool):
     choices = Choices.of(answers)
     expected = -log_probabilities(choices, pair_similarities(choices, x, "dot")).sum() / choices.n_choices
     for likelihood in sparse_and_dense(answers, pool):
-        padded = np.vstack([x, np.zeros((likelihood.shown.n_objects - len(x), x.shape[1]))])
+        padded = np.vstack([x, np.zeros((likelihood.pairs.n_objects - len(x), x.shape[1]))])
         assert likelihood.at(padded)[0] == pytest.approx(expected, rel=1e-5)
 
 
@@ -56,7 +56,7 @@ def test_the_gradient_agrees_with_finite_differences(answers, x, pool):
         step[place] = 1e-5
         expected[place] = (loss(x + step) - loss(x - step)) / 2e-5
     for likelihood in sparse_and_dense(answers, pool):
-        padded = np.vstack([x, np.zeros((likelihood.shown.n_objects - len(x), x.shape[1]))])
+        padded = np.vstack([x, np.zeros((likelihood.pairs.n_objects - len(x), x.shape[1]))])
         gradient = likelihood.at(padded)[1]
         assert np.allclose(gradient[: len(x)], expected, atol=2e-6)
         assert not gradient[len(x) :].any()
@@ -84,10 +84,10 @@ def test_pytorch_computes_the_same(answers, x, pool):
     from closerthan.objective.gpu.dot_products import DotProductsOnGPU
 
     for likelihood in sparse_and_dense(answers, pool):
-        other = DotProductsOnGPU(likelihood.shown, "cpu")
-        padded = np.vstack([x, np.zeros((likelihood.shown.n_objects - len(x), x.shape[1]))])
+        other = DotProductsOnGPU(likelihood.pairs, "cpu")
+        padded = np.vstack([x, np.zeros((likelihood.pairs.n_objects - len(x), x.shape[1]))])
         (value, gradient), (expected, expected_gradient) = other.at(padded), likelihood.at(padded)
         assert value == pytest.approx(expected, rel=1e-5)
         assert np.allclose(gradient, expected_gradient, atol=1e-6)
-        zeros = np.zeros(len(likelihood.shown.one), np.float32)
+        zeros = np.zeros(len(likelihood.pairs.one), np.float32)
         assert np.allclose(other.by_pair(zeros)[1], likelihood.by_pair(zeros)[1], atol=1e-6)

@@ -103,7 +103,7 @@ def test_standard_deviations_are_those_of_the_exact_posterior_of_one_weight():
     swap = rng.random(4000) > 1 / (1 + np.exp(near - far))
     rows[swap] = rows[swap][:, [0, 2, 1]]
     answers = by_person(Comparisons.from_triplets(rows, people=np.zeros(4000, dtype=int)))
-    spread = Spread(0.0, 0.7)
+    spread = Spread(0.7, 0.0)
     objective = IndividualObjective(personal_answers(answers, 1), STE(), spread, n_dims=1, fixed=x)
     grid = np.linspace(-0.5, 0.5, 401)
     log_density = np.array([-4000 * objective.at(np.array([[log / 0.7]])).value for log in grid])
@@ -117,7 +117,7 @@ def test_standard_deviations_are_those_of_the_exact_posterior_of_one_weight():
 
 def test_the_factor_squared_is_the_covariance_of_log_weights():
     factor = Spread(0.4, 0.2).factor(3)
-    assert np.allclose(factor @ factor, 0.04 * np.eye(3) + 0.16)
+    assert np.allclose(factor @ factor, 0.04 * (np.eye(3) - 1 / 3) + 0.16)
     assert np.allclose(Spread().factor(3), 0)
 
 

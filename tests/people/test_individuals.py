@@ -123,6 +123,18 @@ def test_differences_in_consistency_are_not_mistaken_for_differences_in_weights(
     assert "no evidence that they weigh" in maps.sentences[0]
 
 
+def test_careless_people_do_not_seem_to_weigh_dimensions_differently():
+    answers, _, _ = people_who_weigh(0.0, n_answers=150, seed=2)
+    rows, careless = np.array(answers.rows).reshape(-1, 2, 3), answers.people[::2] < 5
+    turns = np.random.default_rng(0).integers(3, size=len(rows))
+    for number in np.flatnonzero(careless):
+        i, j, odd = np.roll(rows[number, 0], turns[number])
+        rows[number] = [i, j, odd], [j, i, odd]
+    maps = ct.embed_people(answers.replace(rows=rows.reshape(-1, 3)), 2, loss="ste", seed=0)
+    assert not maps.weights_differ
+    assert maps.consistencies_differ
+
+
 def test_with_a_given_spread_nothing_is_held_out(different):
     maps = ct.embed_people(different[0], 2, loss="ste", seed=0, spread=0.0)
     assert maps.evidence is None

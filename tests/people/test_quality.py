@@ -284,7 +284,7 @@ def test_sentences_say_what_to_do(assessment):
     text = " ".join(assessment.sentences)
     assert "3 of 12 people look careless (" in text
     assert "): fit with weights, or leave them out and say so" in text
-    assert "nothing was left out" in text
+    assert "all answers were used" in text
     nobody = ct.assess_people(answered(6), **QUICK)
     assert nobody.sentences == ["none of 6 people looks careless: use all answers as they are"]
 

@@ -234,6 +234,12 @@ class Steep(ct.Loss):
 
 
 @pytest.mark.slow
+def test_a_map_in_which_all_objects_coincide_is_as_good_as_guessing():
+    parts = PartErrors(np.arange(50), None, 1)
+    parts.add(0, np.arange(10), np.zeros(50))
+    assert parts.errors()[0] == pytest.approx(0.5)
+
+
 def test_unbounded_log_odds_do_no_harm():
     points = np.random.default_rng(0).standard_normal((20, 2))
     answers = ct.datasets.simulated(points, 2_000, seed=0)

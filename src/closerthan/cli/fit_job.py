@@ -82,7 +82,7 @@ class LossChoice:
         return self.result.settings.within(budget)
 
     def completed(self, result: "Result") -> "Result":
-        """Add the candidates and the starts from which the settings were chosen to a fit with these settings."""
+        """Return a fit with these settings, with the candidates and starts from which they were chosen added."""
         starts, best = list(self.result.starts), self.result.best_start
         if len(result.starts) != 1 or len(starts) == 1:  # no start was chosen in advance
             return dataclasses.replace(result, candidates=self.result.candidates)
@@ -92,7 +92,7 @@ class LossChoice:
 
 def fit_and_write(job: FitJob, folder: Path, judging: Judging, writing: Writing, running: Running) -> None:
     """Fit a map, write everything to a folder, and print the result."""
-    from closerthan.cli.output import Fitted, write_folder
+    from closerthan.cli.output import FitOutput, write_folder
     from closerthan.cli.screen import end_with_files, option, print_facts, print_wrapped
     from closerthan.evaluate.advice import suggestions
     from closerthan.evaluate.facts import Fact, facts, unit_within
@@ -144,13 +144,13 @@ def fit_and_write(job: FitJob, folder: Path, judging: Judging, writing: Writing,
                 )
         findings = None
         if job.request is not None and not ctrl_c.pressed.is_set():
-            findings = _findings(job, result, answers, budget, progress=progress)
+            findings = _analyse(job, result, answers, budget, progress=progress)
             lines += [fact for fact in findings.facts() if people is None or fact.name != "People"]
             interrupted = findings.interrupted
         groups = None
         if judging.groups is not None and not ctrl_c.pressed.is_set():
             try:
-                groups = _grouped(result, judging.n_groups, findings)
+                groups = _find_groups(result, judging.n_groups, findings)
                 lines.append(Fact("Groups", counted(groups.n_clusters, "group"), groups.in_words))
             except ValueError as error:  # such as too few answers: the map must not be lost
                 lines.append(Fact("Groups", "left out", str(error)))
@@ -159,7 +159,7 @@ def fit_and_write(job: FitJob, folder: Path, judging: Judging, writing: Writing,
         replicates = None if findings is None else findings.replicates
         python = job.recipe.python(result.settings, replicates) if is_repeatable and result.settings else ""
         with phases(progress) as say:
-            fitted = Fitted(result, answers, origin, lines, python, findings, groups)
+            fitted = FitOutput(result, answers, origin, lines, python, findings, groups)
             written = write_folder(folder, fitted, writing, say)
         if running.checkpoint is not None and not interrupted:
             for path in (running.checkpoint, _checkpoint_of_choice(running.checkpoint)):
@@ -175,7 +175,7 @@ def fit_and_write(job: FitJob, folder: Path, judging: Judging, writing: Writing,
     end_with_files(written, interrupted=interrupted, checkpoint=running.checkpoint)
 
 
-def _findings(job: FitJob, result: "Result", answers: "Comparisons", budget: Budget, *, progress: bool) -> "Findings":
+def _analyse(job: FitJob, result: "Result", answers: "Comparisons", budget: Budget, *, progress: bool) -> "Findings":
     """Analyse the reliability of the map, in the time that is left."""
     from closerthan.report.findings import Findings, FindingsRequest
 
@@ -184,7 +184,7 @@ def _findings(job: FitJob, result: "Result", answers: "Comparisons", budget: Bud
     return Findings.of(answers, result, request, settings=fitting.settings, **fitting.run_options(progress))
 
 
-def _grouped(result: "Result", n_groups: int | None, findings: "Findings | None") -> "Clustering":
+def _find_groups(result: "Result", n_groups: int | None, findings: "Findings | None") -> "Clustering":
     """Find groups on the map and, if there are replicates, how stable they are; if the number is None, choose it."""
     from closerthan.objects import cluster
 
@@ -237,6 +237,8 @@ def _second_fit(
     job: FitJob, first: "Result", choice: LossChoice | None, fraction: float, budget: Budget, *, progress: bool
 ) -> "tuple[HeldOutError | None, list[Fact]]":
     """Measure the error of a fit that omits a fraction of the answers; return it and facts that describe it."""
+    from closerthan.cli.screen import in_terms_of_options
+    from closerthan.comparisons.grouping import none_can_be_held_out
     from closerthan.evaluate.facts import Fact, accuracy_fact
     from closerthan.evaluate.held_out import held_out_error
     from closerthan.fit.plan import FitPlan
@@ -249,7 +251,7 @@ def _second_fit(
     if first.stopped_by == "time_limit" or budget.is_over:
         return not_measured("the time limit left no time for a second fit")
     if not answers.has_several_groups(settings.by):
-        return not_measured(f"there are too few {answers.split_unit(settings.by)} to hold some out")
+        return not_measured(in_terms_of_options(none_can_be_held_out(answers.split_unit(settings.by))))
     settings = settings.within(budget)
     if settings.by == "people" and first.candidates and first.settings is not None:  # as chosen on all answers
         settings = settings.replace(loss=first.settings.loss, penalty=first.settings.penalty)

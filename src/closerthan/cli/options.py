@@ -144,7 +144,8 @@ class _ReadingOptions:
         ),
     ] = None
     numbering: Annotated[
-        str | None, _reading_option(metavar="NUMBERING", help="Objects are 0-based, 1-based or names.")
+        str | None,
+        _reading_option(metavar="NUMBERING", help="How the file refers to objects: 0-based, 1-based or names."),
     ] = None
     names: Annotated[
         Path | None, _reading_option(metavar="FILE", help="A text file with the names of the objects, one per line.")
@@ -477,7 +478,7 @@ class Running:
         Path | None,
         _running_option(
             metavar="FILE",
-            help="Save the state of the fit here every few seconds, so that a killed fit can be resumed.",
+            help="Save the state of the fit to this file every few seconds, so that a killed fit can be resumed.",
         ),
     ] = None
     resume: Annotated[bool, _running_option("--resume", help="Resume from the checkpoint, if it exists.")] = False

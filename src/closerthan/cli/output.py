@@ -244,7 +244,7 @@ class Origin:
 
 
 @dataclasses.dataclass(frozen=True)
-class Fitted:
+class FitOutput:
     """A fit and everything that is written about it.
 
     Attributes
@@ -291,7 +291,7 @@ class Fitted:
         }
 
 
-def write_folder(folder: Path, fitted: Fitted, writing: "Writing", say: Callable[[str], None]) -> "Written":
+def write_folder(folder: Path, fitted: FitOutput, writing: "Writing", say: Callable[[str], None]) -> "WrittenFiles":
     """Write the folder of a fit; ``say`` is called with the name of each phase.
 
     If the folder cannot be written after all, the result is saved to the folder of temporary files, and the error says
@@ -307,18 +307,18 @@ def write_folder(folder: Path, fitted: Fitted, writing: "Writing", say: Callable
         if isinstance(error, OSError) and error.strerror:
             part = Path(error.filename or folder).name
             reason = error.strerror if part == folder.name else f"{part}: {error.strerror}"
-        raise ValueError(f"{folder} could not be written ({reason}){_rescued(fitted.result)}") from error
-    return Written(files_in(folder, WHAT), left_out)
+        raise ValueError(f"{folder} could not be written ({reason}){_save_rescued(fitted.result)}") from error
+    return WrittenFiles(files_in(folder, WHAT), left_out)
 
 
-class Written(NamedTuple):
+class WrittenFiles(NamedTuple):
     """The files of a fit with a description of each, and the names of the figures that Ctrl-C left out."""
 
     files: list[tuple[Path, str]]
     left_out: list[str]
 
 
-def _write(folder: Path, fitted: Fitted, writing: "Writing", say: Callable[[str], None]) -> list[str]:
+def _write(folder: Path, fitted: FitOutput, writing: "Writing", say: Callable[[str], None]) -> list[str]:
     """Write all files; return the names of those that were left out because of Ctrl-C."""
     from closerthan.files import write_map
 
@@ -352,7 +352,7 @@ def _write(folder: Path, fitted: Fitted, writing: "Writing", say: Callable[[str]
     return left_out
 
 
-def _map_figure(fitted: Fitted) -> Any:
+def _map_figure(fitted: FitOutput) -> Any:
     from closerthan.plotting import map_figure
 
     result = fitted.result
@@ -367,7 +367,7 @@ def _map_figure(fitted: Fitted) -> Any:
 
 @contextlib.contextmanager
 def _unless_interrupted(name: str, left_out: list[str]) -> Iterator[None]:
-    """Let Ctrl-C leave out a figure, which can be drawn again later; its name is added to ``left_out``."""
+    """Let Ctrl-C skip a figure, which can be drawn later; its name is added to ``left_out``."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -440,7 +440,7 @@ def _write_replicates(folder: Path, findings: "Findings", replicates: "Replicate
         whole_csv(folder / "calibration.csv", columns, replicates.calibration.tenths)
 
 
-def _write_report(path: Path, fitted: Fitted) -> None:
+def _write_report(path: Path, fitted: FitOutput) -> None:
     from closerthan.report import write_report
 
     write_report(
@@ -459,7 +459,7 @@ def _write_report(path: Path, fitted: Fitted) -> None:
     )
 
 
-def _rescued(result: "Result") -> str:
+def _save_rescued(result: "Result") -> str:
     path = Path(tempfile.gettempdir()) / f"closerthan-{secrets.token_hex(4)}.npz"
     try:
         result.save(path)

@@ -69,13 +69,13 @@ def repeating_command(context: typer.Context) -> str:
     left_out = {"out", "force", "checkpoint", "resume", "progress", "threads"}
     names = [str(parameter.name) for parameter in context.command.params if parameter.name not in left_out]
     always = ("dims", "loss", "solver", "seed")
-    return shlex.join(["closerthan", "fit", _file(context), *_words(context, names, always)])
+    return shlex.join(["closerthan", "fit", _file(context), *_option_words(context, names, always)])
 
 
 def command_about(context: typer.Context, name: str) -> str:
     """Return another command about the same answers, with the same reading options and the same split unit."""
     options = list(inspect.signature(reading).parameters) + ["by"] * (name == "dims")
-    return shlex.join(["closerthan", name, _file(context), *_words(context, options)])
+    return shlex.join(["closerthan", name, _file(context), *_option_words(context, options)])
 
 
 def _sources(
@@ -103,7 +103,7 @@ def _file(context: typer.Context) -> str:
     return f"./{file}" if file.startswith("-") else file
 
 
-def _words(context: typer.Context, names: Sequence[str], always: Sequence[str] = ()) -> list[str]:
+def _option_words(context: typer.Context, names: Sequence[str], always: Sequence[str] = ()) -> list[str]:
     """Return those options among ``names`` that differ from their defaults, or are in ``always``."""
     words: list[str] = []
     for parameter in context.command.params:

@@ -12,7 +12,7 @@ from closerthan.messages import Message, Notation, Suggested
 from closerthan.settings import Settings
 
 if TYPE_CHECKING:
-    from closerthan.cli.output import Written
+    from closerthan.cli.output import WrittenFiles
 
 OTHER_ERRORS = (
     "fit, dims, compare and enough print slightly different held-out errors: each holds out different answers and "
@@ -159,7 +159,7 @@ def end_with_folder(
         raise typer.Exit(INTERRUPTED)
 
 
-def end_with_files(written: "Written", *, interrupted: bool, checkpoint: Path | None) -> None:
+def end_with_files(written: "WrittenFiles", *, interrupted: bool, checkpoint: Path | None) -> None:
     """List the files of a fit with their descriptions; after Ctrl-C, end with the exit code for it."""
     from closerthan.cli.group import INTERRUPTED
 

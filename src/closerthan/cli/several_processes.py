@@ -47,7 +47,7 @@ def fit_by_several(
         The fraction of the answers to withhold from a second fit; 0 for no second fit.
     """
     from closerthan.cli.group import INTERRUPTED
-    from closerthan.cli.output import Fitted, check_target, write_folder
+    from closerthan.cli.output import FitOutput, check_target, write_folder
     from closerthan.cli.screen import end_with_files, print_facts
     from closerthan.files.stored.parts import Place
     from closerthan.fit.ctrl_c import CtrlC
@@ -79,7 +79,7 @@ def fit_by_several(
         group.leave()
         if group.rank != 0:
             raise typer.Exit(INTERRUPTED if interrupted else 0)
-        written = write_folder(folder, Fitted(result, answers, origin, lines), writing, lambda _: None)
+        written = write_folder(folder, FitOutput(result, answers, origin, lines), writing, lambda _: None)
         if running.checkpoint is not None and not interrupted:
             running.checkpoint.unlink(missing_ok=True)
     print_facts(lines)

@@ -107,6 +107,8 @@ class Choices:
         if weights is not None:
             weights = np.bincount(answer, weights) / np.bincount(answer)
         n_near, n_far = _distinct(answer, near), _distinct(answer, far)
+        several = (n_near > 1) & (n_far > 1)
+        _check_consistent(answer, near, far, several, rows)
         least = ((n_far == 1) & (n_near > 1))[answer]
         chosen, other = np.where(least, far, near), np.where(least, near, far)
 
@@ -122,7 +124,6 @@ class Choices:
         keys = np.empty(starts[-1], dtype=np.int64)
         keys[starts[:-1]] = chosen[is_new_choice]
         keys[np.arange(len(other)) + choice + 1] = other
-        several = (n_near > 1) & (n_far > 1)
         is_set = several & (np.bincount(answer, minlength=len(rows)) == n_near * n_far)
         return cls(
             np.stack(np.divmod(keys, n_objects), axis=1).astype(np.int32),
@@ -216,6 +217,34 @@ class Choices:
         least, most = (int(sizes.min()), int(sizes.max())) if len(sizes) else (0, 0)
         number = f"{least}" if least == most else f"{least} to {most}"
         return f"Choices({self.n_answers:,} answers, {self.n_choices:,} choices among {number} pairs each)"
+
+
+def _check_consistent(
+    answer: Numbers, near: Numbers, far: Numbers, several: NDArray[np.bool_], rows: NDArray[np.intp]
+) -> None:
+    """Raise an error if the comparisons of an answer contradict each other, so that they cannot be from one choice.
+
+    Only answers with ``several`` near and far pairs can do so. Pairs that are farther than no other one are taken away,
+    with their comparisons, until nothing is left; in a contradiction, each pair is farther than another one.
+    """
+    inside = np.flatnonzero(several[answer])
+    owner = answer[inside]
+    order = np.lexsort((np.concatenate([near[inside], far[inside]]), np.tile(owner, 2)))
+    owners, pairs = np.tile(owner, 2)[order], np.concatenate([near[inside], far[inside]])[order]
+    code = np.empty(len(order), dtype=np.int64)
+    code[order] = np.cumsum(_changes(owners) | _changes(pairs))
+    nearer, farther = np.split(code, 2)
+    while len(owner):
+        is_far = np.zeros(len(order) + 1, dtype=bool)
+        is_far[farther] = True
+        left = is_far[nearer]
+        if left.all():
+            raise ValueError(
+                f"the comparisons of the answer in row {rows[owner[0]]} contradict each other: they say that one pair "
+                "is closer than another one and, directly or through other pairs, the opposite; an answer is one "
+                "choice or ranking, so give comparisons of different answers different numbers"
+            )
+        owner, nearer, farther = owner[left], nearer[left], farther[left]
 
 
 def _have_an_odd_object(answer: Numbers, near: Numbers, far: Numbers, n_objects: int, n_answers: int) -> Any:

@@ -90,9 +90,10 @@ class Screen:
         return ("anchor", *(f"shown_{place + 1}" for place in range(self.n_options)))
 
     def number(self, n_objects: int, n_anchors: int | None = None) -> int:
-        """Return the number of different questions about some objects, of which ``n_anchors`` (by default all) count.
+        """Return the number of different questions about ``n_objects`` objects.
 
-        The anchor is one of those that count. Without an anchor, at least one of the options is.
+        With ``n_anchors``, only this number of objects may be anchors; questions without an anchor then show at least
+        one of these objects.
 
         Examples
         --------

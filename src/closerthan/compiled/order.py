@@ -41,7 +41,7 @@ def fill_pass(runs, length, neighbours, side_by_side, rest, first, order):
 
 @kernel
 def fill_first_terms(cumulative_weights, last, first_terms):
-    """Fill a guide table (Chen and Asau 1974): the search for a position of at least q starts at ``first_terms[q]``.
+    """Fill a guide table (Chen and Asau 1974): a search for cumulative weight q or more starts at ``first_terms[q]``.
 
     ``last`` is the last term with a positive weight.
     """

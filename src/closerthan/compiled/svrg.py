@@ -50,7 +50,7 @@ def dense_step(x, step, changes, factor, gradient):
 
 
 def differences(debt, i, j, l, k):  # noqa: E741
-    """Return the differences of the two pairs, here and at the snapshot.
+    """Return the differences of the two pairs, on the current map and at the snapshot.
 
     The rows of an object are its stored position, its position in the snapshot, and the full gradient there.
     """
@@ -61,13 +61,13 @@ def differences(debt, i, j, l, k):  # noqa: E741
 
 @summed(4)
 def svrg_distances(factors, i, j, l, k):  # noqa: E741
-    """Return the squared distances of the two pairs, here and at the snapshot."""
+    """Return the squared distances of the two pairs, on the current map and at the snapshot."""
     return [gap * gap for gap in differences(*factors, i, j, l, k)]
 
 
 @added
 def svrg_move(factors, i, j, l, k):  # noqa: E741
-    """Move against one comparison's gradient here, and along its gradient at the snapshot."""
+    """Move against the gradient of one comparison at the current map, and along its gradient at the snapshot."""
     debt, near, far, anchor_near, anchor_far = factors
     near_gap, far_gap, anchor_near_gap, anchor_far_gap = differences(debt, i, j, l, k)
     pull = near * near_gap - anchor_near * anchor_near_gap

@@ -88,7 +88,7 @@ class Catalogue(tuple[About, ...]):
 
     @checked
     def named(self, name: str) -> About:
-        """Return the data set of this name."""
+        """Return the data set with this name."""
         about = next((one for one in self if one.name == name), None)
         if about is None:
             raise ValueError(f"there is no data set {name!r}; choose from: {', '.join(one.name for one in self)}")

@@ -53,8 +53,8 @@ __all__ = ["sparse_dimensions"]
 
 LEAST_ANSWERS = 20  # so that each held-out tenth has two of them
 NEGLIGIBLE = 0.1  # dimensions whose weights are all below it are dropped; they change log odds by at most .01
-SEARCH_TOLERANCE = 5.0  # multiple of the tolerance that fits have while the penalty is chosen
-REFIT_TOLERANCE = 3.0  # multiple of the tolerance that refits have
+SEARCH_TOLERANCE = 5.0  # factor by which the tolerance is larger while the penalty is chosen
+REFIT_TOLERANCE = 3.0  # factor by which the tolerance of refits is larger
 CLEARLY = 2.0  # standard errors by which dimensions must predict better than guessing
 
 
@@ -80,8 +80,8 @@ def sparse_dimensions(
     n_refits
         Number of fits to resampled answers, from other starts, which show which dimensions reappear; 0: none.
     held_out
-        Fraction of the answers that choose the penalty; the same fraction of others measures the accuracy. Only the
-        fits that choose the penalty are made without these two parts.
+        Fraction of the answers by which the penalty is chosen; the accuracy is measured on as many others. These two
+        parts are withheld only from the fits that choose the penalty.
     by
         The unit that is held out and resampled: "answers" (those about the same objects stay together), "blocks" or
         "people". "auto": "blocks" if the answers have blocks, otherwise "answers".

@@ -41,7 +41,7 @@ def choice_matrix_start(
     is_random
         Whether to multiply the entries by random numbers, which leads refits to other local minima.
     """
-    pairs = likelihood.shown
+    pairs = likelihood.pairs
     n_objects = pairs.n_objects
     values, vectors = _leading_eigenvectors(likelihood, min(n_dims, n_objects - 1), rng, weights)
     x = np.zeros((n_objects, n_dims))
@@ -63,7 +63,7 @@ def _leading_eigenvectors(
     from scipy.sparse import csr_array
     from scipy.sparse.linalg import LinearOperator, eigsh
 
-    pairs = likelihood.shown
+    pairs = likelihood.pairs
     n_objects = pairs.n_objects
     excess, variance = _excess_and_variance(likelihood, weights)
     by_object = np.bincount(pairs.one, variance, n_objects) + np.bincount(pairs.other, variance, n_objects)
@@ -90,7 +90,7 @@ def _leading_eigenvectors(
 
 def _excess_and_variance(likelihood: PairLikelihood, weights: Array | None) -> tuple[Array, Array]:
     """Return how much more often than by chance each pair was chosen, and its variance by chance."""
-    pairs = likelihood.shown
+    pairs = likelihood.pairs
     _, slopes = likelihood.by_pair(np.zeros(len(pairs.one), np.float32))
     by_choice = pairs.weights_of_choices(weights)
     variance = np.zeros(len(pairs.one))

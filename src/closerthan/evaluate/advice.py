@@ -28,7 +28,7 @@ MORE_STARTS = 10
 PER_COORDINATE = 20  # answers per coordinate of a map with one more dimension; with fewer, it would mostly overfit
 WITH_RACE = 3  # factor by which a fit takes longer if the loss is chosen first
 SURE = 0.01  # p value below which a missing dimension is mentioned
-DIMS_FITS = 60  # time for choose_dims divided by that of this fit: about 30 fits, twice as long on average
+DIMS_FITS = 60  # duration of choose_dims in units of this fit: about 30 fits, which take twice as long on average
 
 IN_PYTHON = {
     "info": "ct.files.read_answers(FILE).summary",
@@ -94,7 +94,9 @@ def suggestions(
     if low > 0.5:
         items.append(Advice("the map is more often wrong than right: near and far may be reversed; see {info}"))
     elif high >= 0.5 and error <= BETTER_THAN_CHANCE:
-        items.append(Advice("there are too few answers to tell how good the map is: collect more"))
+        alike = held_out is None and not answers.has_several_groups("answers")
+        what = "all answers are about the same objects, so nothing tells how good the map is: ask about others, too"
+        items.append(Advice(what if alike else "there are too few answers to tell how good the map is: collect more"))
     elif high >= 0.5:
         items.append(Advice("the map is no better than guessing: collect more answers, or check how the file was "
                             "interpreted: {info}"))  # fmt: skip

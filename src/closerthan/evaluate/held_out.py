@@ -266,9 +266,10 @@ def _predicted(held_out: Comparisons, result: Result) -> tuple[NDArray[np.bool_]
 def _random_parts(
     comparisons: Comparisons, fraction: float, seed: int, *, by: str, random: NDArray[np.bool_]
 ) -> tuple[Comparisons, Comparisons]:
-    """Split off ``fraction`` of the comparisons, as whole groups that contain a random question.
+    """Hold out groups that contain a random question, with ``fraction`` of all comparisons.
 
-    The second part has only the random questions of these groups, and the first part has nothing of these groups.
+    The first part has the comparisons of all other groups, and the second part those of the random questions in the
+    groups that are held out.
     """
     group = comparisons.groups(by)
     sizes = np.bincount(group)

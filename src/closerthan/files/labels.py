@@ -50,7 +50,7 @@ def _numbers(cells: list[str]) -> list[str] | list[float]:
 
 
 def find_pictures(folder: Path, names: Sequence[str]) -> dict[str, Path]:
-    """Return the image files in a folder that are named after objects, by object."""
+    """Return the image file of each object that has one: a file in the folder that is named after the object."""
     if not folder.is_dir():
         raise ValueError(f"there is no folder {folder}; expected one with an image per object, named after it")
     objects = set(names)

@@ -147,7 +147,7 @@ class Checkpoint:
             if start is not None:
                 head = f"{number}."
                 of_start = {name.removeprefix(head): array for name, array in arrays.items() if name.startswith(head)}
-                self.fit_states[number] = self._checked(start, of_start)
+                self.fit_states[number] = self._checked_state(start, of_start)
                 self._generators[number] = start["generator"]
 
         for rng, generator in zip(self._rngs, self._generators, strict=True):
@@ -157,7 +157,7 @@ class Checkpoint:
                 except Exception:  # NumPy raises errors of many types
                     _damaged(self._path, "the state of a random generator is invalid")
 
-    def _checked(self, start: Any, arrays: Mapping[str, NDArray[Any]]) -> FitState:
+    def _checked_state(self, start: Any, arrays: Mapping[str, NDArray[Any]]) -> FitState:
         """Return the state of a fit from its arrays, which are checked because kernels do not check them."""
         if self._fit.state_kinds is None:
             _damaged(self._path, "it contains a solver state, but the solver has none")
@@ -180,7 +180,7 @@ class Checkpoint:
         if epoch != len(rows) - 1 or type(best_epoch) is not int or not 0 <= best_epoch <= epoch:
             _damaged(
                 self._path,
-                f"its history has {len(rows) - 1} epochs, but the last is said to be {epoch} and the best {best_epoch}",
+                f"its history has {len(rows) - 1} epochs, but the last is number {epoch} and the best {best_epoch}",
             )
         for name, kind in kinds.items():
             if not _is_valid(arrays[name], kind, self._fit.shape):

@@ -168,7 +168,10 @@ def embed(
         check_by(settings.by, comparisons.people, comparisons.blocks)
     if start is not None and settings.random_starts > 1:
         raise ParameterError(
-            "n_starts", settings.n_starts, "a given start is not random", "leave {n_starts} or {start} out"
+            "n_starts",
+            settings.n_starts,
+            "the start is fixed, so there can be only one",
+            "leave {n_starts} or {start} out",
         )
     if resume and checkpoint is None:
         raise value_error("there is no checkpoint to resume from", "pass {checkpoint}, a file", checkpoint=...)

@@ -171,7 +171,7 @@ def _interruptible(monitors: Sequence[Monitor], cancelled: CancelFlag) -> Iterat
 
 
 def identity(settings: Settings, run: Run, *data: Comparisons | Array | None) -> dict[str, Any]:
-    """Return the data that determine a fit bit for bit, for JSON."""
+    """Return, as JSON data, everything that determines the bits of a fit."""
     return {
         **settings.decisive_data(),
         "data": fingerprint(*data, processes=run.device.processes),

@@ -61,13 +61,13 @@ MANY_ANSWERS = 50_000  # comparisons; with fewer, chance may favour a strong pen
 FIRST = (("tste-2", 0.1), ("ste", 0.1), ("gnmds", 0.1), ("soe", 0.1))  # the search begins at the best of these
 COMMON = ("tste-2", 0.1)  # the candidate whose map all others start from
 KEPT = 5  # candidates that remain after each round
-CLEARLY = 1.0  # standard errors by which a candidate must be behind to drop out; all are judged by the same answers
+CLEARLY = 1.0  # standard errors by which a candidate must be behind to drop out, on the same answers
 ROUNDS = 2
 EPOCHS = 2  # epochs of the fit that all candidates start from, and of each short fit of the winner
 LEAST_ITERATIONS = 8  # iterations of L-BFGS for each candidate, from the common map
 MOST_ITERATIONS = 40  # the same with few answers; a weak penalty needs them to let the common map grow
-CONVERGED = 1e-3  # tolerance of these iterations, of which strong penalties need few
-ITERATED = 80_000  # comparisons that such a candidate visits; more iterations would take too long
+CONVERGED = 1e-3  # tolerance that ends these iterations early; strong penalties need few of them
+ITERATED = 80_000  # limit on iterations times comparisons of a candidate, which keeps the race short
 CANDIDATE_EPOCHS = 2  # epochs of Polyak steps (one pass each), if there are too many comparisons for L-BFGS
 MOST_DESCENDED = 20_000  # comparisons up to which candidates are fitted by L-BFGS
 FITTED = 12_000  # comparisons to fit in each round; more would not change the choice
@@ -76,8 +76,8 @@ HELD_OUT = 0.25  # fraction of the answers in each round; with 0.1, chance matte
 MOST_HELD_OUT = 20_000  # comparisons; more would not improve the choice
 WITHOUT_RACE = "ste"  # the loss if nothing can be held out
 STARTS = 4  # starts of the winner, unless the user specifies a number
-MOST_STARTS = 16  # the same if answers are so few that a start takes a millisecond; their maps differ more
-CHEAP = 2**15  # comparisons that all starts of such a fit visit in a pass; at least STARTS are made
+MOST_STARTS = 16  # starts if there are so few answers that each takes a millisecond; their maps differ more
+CHEAP = 2**15  # limit on starts times comparisons, between STARTS and MOST_STARTS starts
 STARTS_OF_LARGE_FITS = 2  # with MOST_FINISHED comparisons or more, whose starts differ less and cost more
 ONE_ROUND = 2**20  # comparisons from which there is one round and one start, since rounds and starts agree
 MOST_DRAWN = 60_000_000  # comparisons from a file larger than memory, for all rounds; they are copied several times
@@ -86,7 +86,7 @@ USUAL_TRIALS = 30  # fits in a race, for the progress bar
 Cell = tuple[Any, float]  # a loss, by its name if it has one, and the strength of its penalty
 
 
-class Judged(NamedTuple):
+class ShortFit(NamedTuple):
     """A short fit of one candidate: its training error, and the held-out comparisons that its map gets wrong."""
 
     train_error: float
@@ -401,8 +401,8 @@ class Race:
                 this_round.best_of(alive)
                 if time.perf_counter() >= self._setup.until:
                     break  # fits that were cut short are less informative than those of earlier rounds
-            self._train_errors |= {cell: one.train_error for cell, one in this_round.judged.items()}
-            wrong = {cell: one.wrong for cell, one in this_round.judged.items()}
+            self._train_errors |= {cell: one.train_error for cell, one in this_round.short_fits.items()}
+            wrong = {cell: one.wrong for cell, one in this_round.short_fits.items()}
             self.rounds.append(Round.of(wrong, group, held_out.weights))
             if number == ROUNDS - 1 or time.perf_counter() >= self._setup.until:
                 break
@@ -420,7 +420,7 @@ class _RoundInProgress:
         self._train, self._held_out = parts
         self._seed = seed
         self._map: Array | None = None
-        self.judged: dict[Cell, Judged] = {}
+        self.short_fits: dict[Cell, ShortFit] = {}
 
     def fit_common_map(self, start: Array | None) -> None:
         """Fit the map that all candidates start from."""
@@ -433,7 +433,7 @@ class _RoundInProgress:
     def best_of(self, cells: Iterable[Cell]) -> Cell:
         """Return the candidate with the lowest held-out error; those that have not been fitted yet are fitted."""
         cells = list(cells)
-        new = [cell for cell in cells if cell not in self.judged]
+        new = [cell for cell in cells if cell not in self.short_fits]
         n_train = len(self._train)
         fit_it = self._setup.refine_many
         if n_train < MOST_DESCENDED:
@@ -446,11 +446,11 @@ class _RoundInProgress:
         ]
         for cell, result in zip(new, self._together(jobs, cancelled), strict=True):
             wrong = ~(margins(self._held_out, result.embedding) > 0)
-            self.judged[cell] = Judged(float(result.best_record.train_error), wrong)
+            self.short_fits[cell] = ShortFit(float(result.best_record.train_error), wrong)
         return min(cells, key=self._error)
 
     def _error(self, cell: Cell) -> float:
-        return float(np.average(self.judged[cell].wrong, weights=self._held_out.weights))
+        return float(np.average(self.short_fits[cell].wrong, weights=self._held_out.weights))
 
     def _seconds(self, n_waves: int) -> float:
         """Divide the remaining time by the number of fits in succession."""

@@ -419,7 +419,7 @@ class _Validation:
     def _with_exchanged_objects(
         self, held_out: HeldOutAnswers, rows: NDArray[np.bool_], positions: Array, objects: NDArray[np.int64]
     ) -> Array:
-        """Return how often each answer is predicted if each of some objects has the position of another of them."""
+        """Return how often each answer is predicted if these objects exchange their positions."""
         right = np.zeros(len(held_out.choices))
         numbers = np.flatnonzero(rows[held_out.choices.rows])
         part = held_out.choices.take(numbers)

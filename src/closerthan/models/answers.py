@@ -29,7 +29,7 @@ Measure = Literal["cosine", "dot", "euclidean", "similarities", "dissimilarities
 MEASURES: tuple[Measure, ...] = get_args(Measure)
 PER_OBJECT = 100  # random questions per object, unless the caller says how many
 ROUNDS = 20  # attempts to replace questions that the model cannot answer
-ASYMMETRY = 1e-6  # relative difference of two halves of a matrix that is taken for rounding
+ASYMMETRY = 1e-6  # relative difference of the halves of a matrix up to which it is attributed to rounding
 
 
 @checked
@@ -234,7 +234,7 @@ def implied_comparisons(questions: QuestionSet, order: NDArray[np.int64]) -> Imp
 
 
 def _implied_ranks(n_chosen: int, n_shown: int, ordered: bool) -> tuple[list[int], list[int]]:
-    """Return the ranks of the pairs of which an answer says that the first is chosen before the second."""
+    """Return the ranks of two pairs for each implied comparison: the first is chosen before the second."""
     statements = [(one, other) for one in range(n_chosen) for other in range(one + 1 if ordered else n_chosen, n_shown)]
     return [one for one, _ in statements], [other for _, other in statements]
 

@@ -49,7 +49,7 @@ class Program:
         self._end(gently=True)
 
     def ask(self, message: str, is_reply: Callable[[str], bool], timeout: float) -> tuple[str, list[str]]:
-        """Send a line and return the reply, and the lines before it that were no reply (the first ones, shortened).
+        """Send a line and return the reply, with any other lines that came before it (the first ones, shortened).
 
         Raise a :class:`ProgramError` if there is none within ``timeout`` seconds; the program is then ended.
         """
@@ -145,7 +145,7 @@ class _Lines:
         return self._queue.get(timeout=timeout)
 
     def discard(self) -> None:
-        """Let the thread end, whose lines are not needed any more."""
+        """Let the thread end; its lines are no longer needed."""
         self._is_discarded = True
         with contextlib.suppress(queue.Empty):
             while True:

@@ -435,7 +435,7 @@ class AnswerModel(MeanLoss):
         return np.asarray(means + latent * self._spread_of_number)
 
     def _geometry(self, x: Array) -> tuple[Array, Array, Array, Array]:
-        """Return the differences, squared distances, log similarities and slopes of the different pairs."""
+        """Return the differences, squared distances, log similarities and slopes of the distinct pairs of objects."""
         difference = self._differences @ x
         squared = np.einsum("pc,pc->p", difference, difference)
         logs, slopes = np.empty_like(squared), np.empty_like(squared)

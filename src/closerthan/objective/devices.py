@@ -72,13 +72,13 @@ def _has_torch() -> bool:
 
 
 @contextlib.contextmanager
-def dot_products_on(name: str, shown: ShownPairs, n_threads: int | None) -> Iterator[PairLikelihood]:
+def dot_products_on(name: str, pairs: ShownPairs, n_threads: int | None) -> Iterator[PairLikelihood]:
     """Yield the likelihood of choices by dot products on the device with this name."""
-    device = local_device(name, n_threads, n_comparisons=len(shown.answers))
+    device = local_device(name, n_threads, n_comparisons=len(pairs.answers))
     if isinstance(device, CPU):
         with WorkerPool(device.threads - 1) as pool:
-            yield DotProducts(shown, pool)
+            yield DotProducts(pairs, pool)
     else:
         from closerthan.objective.gpu.dot_products import DotProductsOnGPU
 
-        yield DotProductsOnGPU(shown, device.name)
+        yield DotProductsOnGPU(pairs, device.name)

@@ -75,13 +75,13 @@ class ShownPairs(NamedTuple):
 
     @classmethod
     def of(cls, choices: Choices) -> Self:
-        """Return the pairs that answers show.
+        """Return the distinct pairs that were shown in these choices.
 
         Examples
         --------
         >>> from closerthan.comparisons import Comparisons
-        >>> shown = ShownPairs.of(Choices.of(Comparisons.from_triplets([[0, 1, 2], [1, 0, 2]], answers=[0, 0])))
-        >>> shown.one.tolist(), shown.other.tolist(), shown.groups[0].places.T.tolist()
+        >>> pairs = ShownPairs.of(Choices.of(Comparisons.from_triplets([[0, 1, 2], [1, 0, 2]], answers=[0, 0])))
+        >>> pairs.one.tolist(), pairs.other.tolist(), pairs.groups[0].places.T.tolist()
         ([0, 0, 1], [1, 2, 2], [[0, 1, 2]])
         """
         keys = pair_numbers(choices.pairs[:, 0], choices.pairs[:, 1], choices.n_objects)
@@ -121,7 +121,7 @@ class PairLikelihood(Protocol):
     """The mean loss of the choices as a function of non-negative rows, on some device."""
 
     @property
-    def shown(self) -> ShownPairs: ...
+    def pairs(self) -> ShownPairs: ...
 
     def weighted(self, weights: Array | None) -> "PairLikelihood":
         """Return the likelihood with another weight for each answer; None: all are equal."""
@@ -143,7 +143,7 @@ class DotProducts:
 
     Parameters
     ----------
-    shown
+    pairs
         The choices.
     pool
         The threads to use.
@@ -160,20 +160,20 @@ class DotProducts:
     (1.0986, [[0.0], [0.0], [0.0]])
     """
 
-    def __init__(self, shown: ShownPairs, pool: WorkerPool, weights: Array | None = None) -> None:
-        self.shown = shown
+    def __init__(self, pairs: ShownPairs, pool: WorkerPool, weights: Array | None = None) -> None:
+        self.pairs = pairs
         self._pool = pool
-        self._matrix = np.zeros((shown.n_objects, shown.n_objects), np.float32) if shown.is_dense else None
+        self._matrix = np.zeros((pairs.n_objects, pairs.n_objects), np.float32) if pairs.is_dense else None
         self._set_weights(weights)
 
     def _set_weights(self, weights: Array | None) -> None:
-        by_choice = self.shown.weights_of_choices(weights)
-        self._weights = [by_choice[group.choices].astype(np.float32) for group in self.shown.groups]
+        by_choice = self.pairs.weights_of_choices(weights)
+        self._weights = [by_choice[group.choices].astype(np.float32) for group in self.pairs.groups]
 
     def weighted(self, weights: Array | None) -> "DotProducts":
         """Return the likelihood with another weight for each answer; None: all are equal."""
         other = DotProducts.__new__(DotProducts)
-        other.shown, other._pool, other._matrix = self.shown, self._pool, self._matrix
+        other.pairs, other._pool, other._matrix = self.pairs, self._pool, self._matrix
         other._set_weights(weights)
         return other
 
@@ -186,9 +186,9 @@ class DotProducts:
 
     def by_pair(self, dot_products: Singles) -> tuple[float, Singles]:
         """Return the mean loss and its derivative with respect to the dot product of each distinct pair."""
-        n_pairs = len(self.shown.one)
+        n_pairs = len(self.pairs.one)
         value, sums = 0.0, np.zeros(n_pairs)
-        for group, weights in zip(self.shown.groups, self._weights, strict=True):
+        for group, weights in zip(self.pairs.groups, self._weights, strict=True):
             out = np.empty(group.places.shape, np.float32)
             pieces = [slice(first, first + BLOCK) for first in range(0, len(weights), BLOCK)]
             part = self._pool.map(lambda piece: _losses(dot_products, group, weights, out, piece), pieces)  # noqa: B023
@@ -201,7 +201,7 @@ class DotProducts:
         return value, sums.astype(np.float32)
 
     def _dot_products(self, x: Singles) -> Singles:
-        one, other = self.shown.one, self.shown.other
+        one, other = self.pairs.one, self.pairs.other
         if self._matrix is None:
             out = np.empty(len(one), np.float32)
             self._pool.map(
@@ -215,16 +215,16 @@ class DotProducts:
 
     def _times(self, coefficients: Singles, x: Singles) -> Singles:
         """Return the product of the symmetric matrix of the coefficients and x."""
-        shown = self.shown
+        pairs = self.pairs
         if self._matrix is None:
             from scipy.sparse import csr_array
 
-            half = csr_array((coefficients, (shown.one, shown.other)), shape=(shown.n_objects, shown.n_objects))
+            half = csr_array((coefficients, (pairs.one, pairs.other)), shape=(pairs.n_objects, pairs.n_objects))
             return np.asarray(half @ x + half.T @ x)
         matrix, product = self._matrix, np.empty_like(x)
         matrix[:] = 0.0
-        matrix[shown.one, shown.other] = coefficients
-        matrix[shown.other, shown.one] = coefficients
+        matrix[pairs.one, pairs.other] = coefficients
+        matrix[pairs.other, pairs.one] = coefficients
         self._pool.map(lambda piece: np.matmul(matrix[piece], x, out=product[piece]), _pieces(len(x), ROWS))
         return product
 

@@ -39,13 +39,15 @@ class Spread(NamedTuple):
     """Prior standard deviations of log weights between people.
 
     The logarithm of a weight is the sum of a term for the person, who may answer more or less consistently than others,
-    and a term for the person and the dimension.
+    and a term for the person and the dimension. The latter sums to 0 over the dimensions: otherwise a larger spread of
+    the weights would also let people differ more in consistency, which careless people need, and weights would seem to
+    differ.
 
     Examples
     --------
     >>> spread = Spread(consistency=0.5, weights=0.3)
-    >>> (spread.factor(2) @ spread.factor(2)).round(2).tolist()  # the covariance matrix
-    [[0.34, 0.25], [0.25, 0.34]]
+    >>> (spread.factor(2) @ spread.factor(2)).round(3).tolist()  # the covariance matrix
+    [[0.295, 0.205], [0.205, 0.295]]
     """
 
     consistency: float = 0.0
@@ -54,8 +56,7 @@ class Spread(NamedTuple):
     def factor(self, n_dims: int) -> Array:
         """Return the symmetric square root of the covariance matrix of a person's log weights."""
         mean = np.full((n_dims, n_dims), 1.0 / n_dims)
-        along = np.sqrt(self.weights**2 + n_dims * self.consistency**2)
-        return np.asarray(self.weights * (np.eye(n_dims) - mean) + along * mean)
+        return np.asarray(self.weights * (np.eye(n_dims) - mean) + np.sqrt(n_dims) * self.consistency * mean)
 
 
 class Individuals(NamedTuple):
@@ -141,7 +142,7 @@ def _every(ends: NDArray[Any], size: int) -> Iterator[int]:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class _Block:
-    """The answers of some people.
+    """The answers of some of the people.
 
     Attributes
     ----------
@@ -150,11 +151,11 @@ class _Block:
     objects, people
         The object and the person of each row of the personal maps.
     first
-        The first of these rows of each person.
+        The first of these rows for each person.
     present
         The people.
     mentioned, sums
-        The different objects, and the matrix that adds up the rows of each of them.
+        The distinct objects, and the matrix that adds up the rows of each of them.
     """
 
     rows: ChoiceRows

@@ -328,7 +328,7 @@ class WithWholeAnswers(WithPolyakWalk[M], Protocol[M]):
     """An objective with the capability "whole answers"."""
 
     def choice_sums(self, choices: Choices, loss: Loss) -> "SumsOfChoices":
-        """Return the losses of whole answers, summed where the objective sums those of comparisons."""
+        """Return the losses of whole answers, to be summed on the device that sums those of comparisons."""
 
 
 class ChoiceTotals(NamedTuple):
@@ -348,14 +348,14 @@ class ChoiceTotals(NamedTuple):
 class SumsOfChoices(Protocol):
     """The losses of choices at a map: sums, gradients and weights of correct comparisons, on some device."""
 
-    capabilities: frozenset[Capability]  # steps along choices: empty, or that of StepsOfChoices
+    capabilities: frozenset[Capability]  # empty, or STEPS_ALONG_CHOICES
 
     @property
     def totals(self) -> ChoiceTotals:
         """The weights of the choices and of their comparisons."""
 
     def counted_comparisons(self, x: Array) -> tuple[float, Array, float]:
-        """Return the sum of the losses, its gradient, and the weight of comparisons that the map agrees with."""
+        """Return the sum of the losses, its gradient, and the weight of the comparisons that agree with the map."""
 
     def sums(self, x: Array, scales: Array) -> tuple[Array, float]:
         """Return the sum of the losses of each map ``scale * x``, and the weight of comparisons that x agrees with."""

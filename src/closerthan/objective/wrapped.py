@@ -81,7 +81,7 @@ class PartObjective(Objective[M], WithLockFreeWalk[M], WithGramGradient, Protoco
         """Return the indices that visits stand for if all weights are equal."""
 
     def choice_sums(self, choices: Choices, loss: Loss) -> SumsOfChoices:
-        """Return the losses of whole answers, summed where the objective sums those of comparisons."""
+        """Return the losses of whole answers, to be summed on the device that sums those of comparisons."""
 
 
 def compile_walk(objective: PartObjective[Any], n_objects: int, n_dims: int) -> None:

@@ -157,7 +157,7 @@ def centrality(answers: Comparisons | ArrayLike, measure: str | None = None) -> 
 
 
 @dataclass(frozen=True)
-class _Decided:
+class _DecidedSets:
     """Sets of three objects whose most central object is determined by the answers.
 
     Attributes
@@ -176,7 +176,7 @@ class _Decided:
     n_explicit: int
 
 
-def _most_central(answers: Comparisons) -> _Decided:
+def _most_central(answers: Comparisons) -> _DecidedSets:
     """Return the sets of three objects for which two comparisons determine the most central object.
 
     If the comparisons of one answer determine it, they count as one vote; otherwise the majority of all comparisons
@@ -203,7 +203,7 @@ def _most_central(answers: Comparisons) -> _Decided:
     which = np.flatnonzero(wins.any(axis=1))
     place = wins[which].argmax(axis=1)
     rest = np.array([[1, 2], [0, 2], [0, 1]])[place]
-    return _Decided(
+    return _DecidedSets(
         members[which, place],
         np.take_along_axis(members[which], rest, axis=1),
         sizes[which, place],
@@ -211,7 +211,7 @@ def _most_central(answers: Comparisons) -> _Decided:
     )
 
 
-def _lens_depth(answers: Comparisons, decided: _Decided) -> Centrality:
+def _lens_depth(answers: Comparisons, decided: _DecidedSets) -> Centrality:
     n_objects = answers.n_objects
     objects = np.concatenate([decided.centre, *decided.others.T])
     total, squared = (np.bincount(objects, np.tile(w, 3), n_objects) for w in (decided.weights, decided.weights**2))

@@ -216,7 +216,7 @@ class _Task:
                 places[one] = self.prior.sample(rng)[one]
         if self.n_new == 1:
             return places
-        joint, _ = self._minimised(self.comparisons, places, np.arange(self.n_new))
+        joint, _ = self._minimise(self.comparisons, places, np.arange(self.n_new))
         return joint
 
     def covariances(self, places: Array) -> Array:
@@ -265,7 +265,7 @@ class _Task:
         for number in np.argsort(losses, kind="stable")[:STARTS]:
             start = places.copy()
             start[one] = candidates[number]
-            end, loss = self._minimised(part, start, np.array([one]))
+            end, loss = self._minimise(part, start, np.array([one]))
             if loss < lowest:
                 best, lowest = end[one], loss
         return best
@@ -276,7 +276,7 @@ class _Task:
         tie = float(self.loss.value(1.0, 1.0))
         return tie / math.log(2) if tie > 0 and math.isfinite(tie) else 1.0
 
-    def _minimised(self, comparisons: Comparisons, start: Array, free: NDArray[Any]) -> tuple[Array, float]:
+    def _minimise(self, comparisons: Comparisons, start: Array, free: NDArray[Any]) -> tuple[Array, float]:
         """Minimise the penalised loss over the free objects; return all positions and the minimum."""
         from scipy.optimize import minimize
 

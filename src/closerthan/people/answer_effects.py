@@ -114,10 +114,10 @@ def answer_effects(
         if result is None or not result.loss.is_choice_rule:
             result = shared_map(answers, plan)
         fits = TermFits(result.loss, result.penalty, study.places, plan.settings.epochs, must_end)
-        evidence = _tested(study, plan, fits, candidates, tick)
+        evidence = _test_terms(study, plan, fits, candidates, tick)
         fitted = fits.fit(study.placed, evidence.kept, result.embedding)
     fixed = plan.settings.replace(loss=result.loss, penalty=result.penalty)
-    return _assembled(study, fitted, evidence, fixed, note)
+    return _assemble(study, fitted, evidence, fixed, note)
 
 
 def _check_kinds(placed: PlacedAnswers) -> None:
@@ -221,7 +221,9 @@ def _combined(answers: Comparisons, ties: Comparisons) -> Comparisons:
     )
 
 
-def _tested(study: _Study, plan: FitPlan, fits: TermFits, candidates: Terms, tick: Callable[[], None]) -> TermEvidence:
+def _test_terms(
+    study: _Study, plan: FitPlan, fits: TermFits, candidates: Terms, tick: Callable[[], None]
+) -> TermEvidence:
     """Compare the terms on held-out answers."""
     first = plan.replace(loss=fits.loss, penalty=fits.penalty)
 
@@ -233,7 +235,7 @@ def _tested(study: _Study, plan: FitPlan, fits: TermFits, candidates: Terms, tic
     return trials.evidence(candidates)
 
 
-def _assembled(
+def _assemble(
     study: _Study, fitted: FittedTerms, evidence: TermEvidence, settings: Settings, note: str
 ) -> AnswerEffects:
     """Return the result, about the people who gave at least one answer."""

@@ -37,12 +37,12 @@ __all__ = ["PeopleGroups", "SeveralMaps", "check_several_answers", "group_people
 
 FOLDS = 5
 # Constants are set by judgement, except significance levels; docs/measured/people.md shows how well groups are found.
-MOST_HELD_OUT = 50_000  # comparisons: more folds of a larger study would hardly change a verdict
-MOST_REPEATS = 3  # cross-validations with different folds, while the number of groups is not clear
+MOST_HELD_OUT = 50_000  # comparisons that are predicted; with more, only some of the folds are run
+MOST_REPEATS = 3  # cross-validations with different folds; more than one only while the number of groups is unclear
 ROUNDS = 4  # rounds of reassigning people to groups, which end early if nobody moves
 MOST_IN_MATRIX = 40  # people in the matrix; a random sample if there are more
 PERMUTATIONS = 9_999
-SIGNIFICANT, UNCLEAR = 0.05, 0.2  # p values, divided by the number of groupings that are tried (Bonferroni)
+SIGNIFICANT, UNCLEAR = 0.05, 0.2  # limits of p values, to be divided by the number of groupings tried (Bonferroni)
 NEARLY = 5.0  # folds are drawn again if a p value is within this factor of the significance level
 GUESSING = 0.4  # error of a group's own map above which its answers are nearly random
 OWN_MAPS = "own maps"  # name of the test of one map for each person

@@ -129,7 +129,7 @@ class TermFits:
         means = np.where(design.term_of_number == len(Terms._fields) - 1, FIRST_LAPSES, 0.0)
         latent = np.zeros((answers.n_people, design.n_numbers))
         model = make(spreads, fixed=None if has_map else np.zeros_like(x))
-        fitted = self._lowered(model, model.at(model.vector(x, means, latent)), self.iterations)
+        fitted = self._minimise(model, model.at(model.vector(x, means, latent)), self.iterations)
         if not any(spreads):
             return fitted
         for _ in range(ROUNDS):
@@ -137,12 +137,12 @@ class TermFits:
             of_terms = FittedTerms.of(on_map, on_map.vector(fitted.x, fitted.means, fitted.latent))
             for _ in range(STEPS):
                 on_map = on_map.with_spreads(on_map.next_spreads(of_terms.point))
-                of_terms = self._lowered(on_map, of_terms.moved_to(on_map), FEW_ITERATIONS)
+                of_terms = self._minimise(on_map, of_terms.moved_to(on_map), FEW_ITERATIONS)
             model = model.with_spreads(on_map.spreads)
-            fitted = self._lowered(model, of_terms.moved_to(model), self.iterations)
+            fitted = self._minimise(model, of_terms.moved_to(model), self.iterations)
         return fitted
 
-    def _lowered(self, model: AnswerModel, first: Point, iterations: int) -> FittedTerms:
+    def _minimise(self, model: AnswerModel, first: Point, iterations: int) -> FittedTerms:
         """Lower the objective until it hardly changes, or for some iterations."""
         if not len(first.x):
             return FittedTerms.of(model, first.x)
@@ -188,7 +188,8 @@ class TermEvidence:
     added
         For each term, the gain of adding it to the map alone.
     beyond
-        For each term, its gain beyond the other terms that were kept: if it was kept, the loss without it.
+        For each term, its gain in addition to the other terms that were kept; for a term that was kept, what would be
+        lost without it.
     by_people
         Whether people are the independent units of the intervals; otherwise questions are.
     """

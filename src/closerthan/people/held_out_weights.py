@@ -40,7 +40,7 @@ __all__ = ["BitsGain", "Evidence", "Fits", "HeldOutTrials", "by_person", "person
 CONSISTENCY = 0.5  # prior standard deviation of the logarithm of a person's consistency, set by judgement
 SPREADS = (0.1, 0.2, 0.4, 0.8)  # prior standard deviations of log weights that are tried
 FOLDS = 5
-MOST_HELD_OUT = 50_000  # comparisons: more folds of a larger study would hardly change the conclusion
+MOST_HELD_OUT = 50_000  # comparisons that are predicted; with more, only some of the folds are run
 WINDOW = 10  # number of iterations that must lower the objective by PRECISION
 PRECISION = 1e-5  # nats per answer, a hundredth of the gains that matter
 SIGNIFICANT = 0.05
@@ -360,7 +360,7 @@ class _Prediction:
         return float(np.average(self._bits_of_answers, weights=self.choices.weights))
 
     def bits_of(self, part: NDArray[np.bool_]) -> float:
-        """The same for some of the answers."""
+        """Bits per answer for some of the answers."""
         weights = part.astype(np.float64) * (1.0 if self.choices.weights is None else self.choices.weights)
         return float(np.average(self._bits_of_answers, weights=weights)) if weights.any() else self.bits
 

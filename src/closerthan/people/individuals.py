@@ -111,7 +111,7 @@ def embed_people(
     fits = _fits(plan, result, answers)
     evidence, chosen, stopped_by = None, Spread(CONSISTENCY, spread or 0.0), ""
     if spread is None:
-        evidence, chosen, stopped_by = _tested(answers, plan, fits)
+        evidence, chosen, stopped_by = _run_trials(answers, plan, fits)
     with CtrlC() as ctrl_c:
         fits = dataclasses.replace(fits, must_end=lambda: ctrl_c.pressed.is_set() or plan.budget.is_over)
         start = fits.without_people(principal_axes(result.embedding).coordinates, n_people)
@@ -127,7 +127,7 @@ def embed_people(
         if fits.must_end():
             stopped_by = stopped_by or ("interrupted" if ctrl_c.pressed.is_set() else "time_limit")
     fixed = plan.settings.replace(loss=result.loss, penalty=result.penalty)
-    return _assembled(answers, fitted, deviations, halves, _About(chosen, evidence, fixed, stopped_by))
+    return _assemble(answers, fitted, deviations, halves, _About(chosen, evidence, fixed, stopped_by))
 
 
 def _fits(plan: FitPlan, result: Result, answers: Comparisons) -> Fits:
@@ -142,7 +142,7 @@ def _fits(plan: FitPlan, result: Result, answers: Comparisons) -> Fits:
     )
 
 
-def _tested(answers: Comparisons, plan: FitPlan, fits: Fits) -> tuple[Evidence, Spread, str]:
+def _run_trials(answers: Comparisons, plan: FitPlan, fits: Fits) -> tuple[Evidence, Spread, str]:
     """Run the held-out trials; return the evidence, the spread to use, and the reason for an early end or ""."""
     budget, stopped_by = plan.budget.part(TRIALS_PART), ""
     first = plan.within(budget).replace(loss=fits.loss, penalty=fits.penalty)
@@ -217,7 +217,7 @@ def _spearman_brown(one: Array, two: Array) -> float:
     return 2 * correlation / (1 + correlation) if correlation > -1 + 1e-9 else -1.0
 
 
-def _assembled(
+def _assemble(
     answers: Comparisons,
     fitted: Individuals,
     deviations: Array,

@@ -16,7 +16,7 @@ __all__ = ["Person", "check_people", "failed_checks", "fraction_of_fast_sets", "
 # Thresholds are set by judgement unless a reason is stated; docs/measured/people.md shows how often verdicts are right.
 FEW = 20  # answers: people with fewer are not judged
 CARELESS = 0.3  # lower confidence limit of the lapse rate above which a person may be called careless
-UNLIKE = 0.15  # lower confidence limit of the lapse rate above which a person's answers are unlike others
+UNLIKE = 0.15  # lower confidence limit of the lapse rate above which answers count as different from others
 FAST = 0.3  # seconds: too short to read a question
 MANY_FAST = 0.2  # fraction of the answers, or of sets of them, above which they count as hasty
 SET = 20  # consecutive answers from which haste is judged
@@ -76,7 +76,7 @@ class Person(NamedTuple):
     weight
         Mean probability that an answer is not a guess.
     typical_rate
-        Median lapse rate of all people; a person who lapses no more often is not unlike the others.
+        Median lapse rate of all people; a person who lapses no more often does not count as unlike the others.
     lapse_determined
         False if the answers say nothing about the lapse rate, which is then that of the prior and not shown.
     """

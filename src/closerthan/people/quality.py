@@ -204,11 +204,10 @@ class PeopleAssessment:
         changed = f"the error of maps on other people's answers from {percent(self.plain_error)} to "
         changed += percent(self.weighted_error)
         if self.is_weighted:
-            sentences.append(f"nothing was left out; weights change {changed}")
+            sentences.append(f"all answers were used; weights change {changed}")
         elif self.weighted_error != self.plain_error:
             sentences.append(
-                f"nothing was left out, and all answers count the same: weights would change {changed}, "
-                "which is no clear gain"
+                f"all answers were used and count the same: weights would change {changed}, which is no clear gain"
             )
         if self.stopped_by:
             sentences.append(

@@ -200,7 +200,7 @@ class Findings:
 
         if request.n_replicates:
             n_replicates = request.n_replicates
-            analyse("replicates", "Replicates", _replicated, n_replicates=n_replicates, seed=base.seed)
+            analyse("replicates", "Replicates", _fit_replicates, n_replicates=n_replicates, seed=base.seed)
         if _is_interrupted(parts.get("replicates")):
             return cls(parts["replicates"], request.assessment)
         if request.people and (answers.n_people or 0) > 1:
@@ -362,7 +362,7 @@ class Findings:
         return figures
 
 
-def _replicated(answers: Comparisons, **arguments: Any) -> Replicates:
+def _fit_replicates(answers: Comparisons, **arguments: Any) -> Replicates:
     """Return replicates, if there are enough of them for ellipses."""
     replicates = replicate(answers, **arguments)
     n_dims = replicates.result.embedding.shape[1]

@@ -93,8 +93,8 @@ def levels_of(answers: Comparisons, levels: Sequence[float] | Sequence[str] | No
 def _check_order(answers: Comparisons, values: Array) -> None:
     """Raise an error if the intervals of most answers overlap, since the objects may then be numbered in any order.
 
-    Difference scaling asks about intervals of which one ends where or before the other begins. Of intervals between
-    objects that are numbered at random, two thirds overlap.
+    The two intervals in a question of difference scaling do not overlap: one ends before, or where, the other begins.
+    In questions about objects that are numbered at random, two thirds of the intervals overlap.
     """
     near, far = (np.sort(values[np.stack(ends)], axis=0) for ends in pairs_of(answers.rows))
     overlap = (near[1] > far[0]) & (far[1] > near[0])
@@ -147,7 +147,7 @@ class Questions:
 
 
 def questions_about(answers: Comparisons, levels: Levels) -> Questions:
-    """Return the answers as a regression on the levels.
+    """Return the design and the responses of the regression that estimates the scale.
 
     Examples
     --------

@@ -128,7 +128,7 @@ def _scoring_step(
         probability = np.exp(larger)
         both = totals * (probability * up * rate_up - (1 - probability) * down * rate_down)
         rate_information = (totals * (probability * rate_up**2 + (1 - probability) * rate_down**2)).sum(axis=1)
-        fixed = (rates <= 0) & (rate_score <= 0)  # at the bound, and would leave the allowed range
+        fixed = (rates <= 0) & (rate_score <= 0)  # rates at their lower bound that a step would decrease
         cross = np.where(fixed[:, None], 0.0, both @ design)
         information = np.block([[information, cross[:, :, None]], [cross[:, None, :], np.ones((len(beta), 1, 1))]])
         information[:, -1, -1] = np.where(fixed, 1.0, rate_information)

@@ -67,7 +67,7 @@ def __getattr__(name: str) -> Any:
 
 
 def _create(name: str, step: str | None = None, **parameters: float) -> Solver:
-    """Create the solver of this class, with a step rule of the class ``step`` and its parameters if it is given."""
+    """Create a solver of the class ``name``; ``step`` is the class of its step rule, whose parameters follow."""
     rule = {} if step is None else {"step": __getattr__(step)(**parameters)}
     solver: Solver = __getattr__(name)(**rule)
     return solver

@@ -69,7 +69,7 @@ def visits(
 def legs(
     rng: np.random.Generator, objective: SolverObjective[Any], chunk: int, stop: float = math.inf
 ) -> Iterator[Leg]:
-    """Make one pass over the terms of an objective in random order, as :func:`shuffled` does, in few legs.
+    """Divide one pass over the terms of an objective, in random order as by :func:`shuffled`, into legs.
 
     A leg consists of whole chunks, and one of them ends with the chunk that contains position ``stop`` of the pass.
     """

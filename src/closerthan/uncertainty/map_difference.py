@@ -316,7 +316,7 @@ def _moved(
             (shifts[1:] - correlation[:, np.newaxis, np.newaxis] * shifts[0]) / np.sqrt(remainder), axis=2
         )
         far = np.linalg.norm(shifts[0], axis=1)
-        # The usual displacement excludes the grouping that it is compared with, whether real or random.
+        # A displacement is divided by its root mean square over the random groupings other than its own.
         total = (chance**2).sum(axis=0)
         standing = far / np.sqrt(np.maximum(total / len(chance), 1e-300))
         by_chance = chance / np.sqrt(np.maximum((total - chance**2) / (len(chance) - 1), 1e-300))

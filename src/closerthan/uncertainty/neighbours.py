@@ -12,7 +12,7 @@ __all__ = ["NeighbourCalibration", "neighbour_probability"]
 
 MOST_CELLS = 10**8  # size limit of a table, 800 MB
 MOST_CALIBRATED = 300  # objects whose neighbours are compared with those of the simulated truth
-PRIOR = 1.0  # precision of the prior around the identity, as strong as a few pairs; set by judgement
+PRIOR = 1.0  # precision of the prior, whose mean is the identity; it counts as much as a few pairs; set by judgement
 
 
 def neighbour_probability(maps: Array, k: int = 1, of: Sequence[int] | None = None) -> Array:

@@ -59,7 +59,7 @@ class PartErrors:
         self._scores: list[list[tuple[NDArray[Any], NDArray[Any]]]] = [[] for _ in range(n_sizes)]
 
     def add(self, size: int, rows: NDArray[Any], scores: NDArray[Any]) -> None:
-        """Add the scores of all rows on the map fitted to ``rows``; a score that is not positive counts as wrong."""
+        """Add the scores of all rows on the map fitted to ``rows``; a score of 0 counts as half wrong."""
         inside = np.zeros(len(self._totals), dtype=bool)
         inside[self._group[rows]] = True
         outside = np.flatnonzero(~inside[self._group] & self._scored)
@@ -102,11 +102,11 @@ class PartErrors:
         """Return the expected and the counted weight of the wrong answers in each group, for maps of one size."""
         rows, scores = (np.concatenate(column) for column in zip(*of_size, strict=True))
         weights = self._weights[rows] / np.bincount(rows, minlength=len(self._group))[rows]
-        wrong = scores <= 0
+        wrong = np.where(scores == 0, 0.5, scores < 0)
         # Scores are rounded to steps of 1 %, so that the time of the calibration does not depend on their number.
         sizes = np.exp(np.arange(-1000, 1001) / 100)
         step = np.searchsorted(sizes[:-1], np.abs(scores))
-        counts = [np.bincount(step, weights * outcome, minlength=len(sizes)) for outcome in (~wrong, wrong)]
+        counts = [np.bincount(step, weights * outcome, minlength=len(sizes)) for outcome in (1 - wrong, wrong)]
         calibration = Calibration.fitted(np.concatenate([sizes, -sizes]), np.concatenate(counts))
         expected = calibration.probability(-sizes)[step]
         group = self._group[rows]

@@ -34,7 +34,7 @@ from closerthan.uncertainty.refitter import Fitter, JobResults, Refitter
 
 __all__ = [
     "CommitteeFolds",
-    "Resampled",
+    "ResampledFits",
     "probability_on_map",
     "replicate_refitter",
     "resample",
@@ -59,7 +59,7 @@ LEAST = 1e-12  # lower bound of probabilities before their logarithm is taken
 
 
 @dataclasses.dataclass(frozen=True)
-class Resampled:
+class ResampledFits:
     """Result of :func:`resample`.
 
     Attributes
@@ -110,7 +110,7 @@ def resample(
     rng: np.random.Generator,
     *,
     progress: bool = False,
-) -> Resampled:
+) -> ResampledFits:
     """Fit replicates to resampled answers, a committee to folds of the answers, and replicates of simulated studies."""
     whole("n_replicates", n_maps)
 
@@ -121,7 +121,7 @@ def resample(
         refitter.prepare(redrawn(rng))
     fold_rng, *rngs = rng.spawn(n_maps + 1)
     study_rngs = rng.spawn(STUDIES)
-    sample = _some(answers, MOST_FOR_SPREAD, fold_rng)
+    sample = _sample_comparisons(answers, MOST_FOR_SPREAD, fold_rng)
 
     def one(rng: np.random.Generator, fit_map: Fitter) -> tuple[Array, float]:
         x = fit_map(redrawn(rng), rng, result.embedding).embedding
@@ -160,7 +160,7 @@ def resample(
                 stopped_by = outcome.stopped_by
         if not stopped_by:
             simulated = np.array(outcome.results).reshape(STUDIES, n_each, *result.embedding.shape)
-    return Resampled(np.array([x for x, _ in maps]), committee, simulated, stopped_by)
+    return ResampledFits(np.array([x for x, _ in maps]), committee, simulated, stopped_by)
 
 
 def replicate_refitter(answers: Comparisons, plan: FitPlan, result: Result) -> Refitter:
@@ -177,15 +177,15 @@ def resampled(answers: Comparisons, by: str, rng: np.random.Generator, n_coordin
     return bootstrap(answers, rng, by=by, scheme=scheme)
 
 
-def _some(answers: Comparisons, most: int, rng: np.random.Generator) -> Comparisons:
-    """Return a random sample of ``most`` comparisons, or all of them if there are no more."""
+def _sample_comparisons(answers: Comparisons, most: int, rng: np.random.Generator) -> Comparisons:
+    """Return a random sample of at most ``most`` comparisons."""
     if len(answers) <= most:
         return answers
-    return answers.take(_some_rows(np.arange(len(answers)), most, rng))
+    return answers.take(_sample_rows(np.arange(len(answers)), most, rng))
 
 
-def _some_rows(rows: NDArray[Any], most: int, rng: np.random.Generator) -> NDArray[Any]:
-    """Return a random sample of ``most`` of these rows, in their order, or all of them if there are no more."""
+def _sample_rows(rows: NDArray[Any], most: int, rng: np.random.Generator) -> NDArray[Any]:
+    """Return a random sample of at most ``most`` of these rows, in their original order."""
     return rows if len(rows) <= most else rows[np.sort(rng.choice(len(rows), most, replace=False))]
 
 
@@ -234,8 +234,8 @@ class CommitteeFolds:
 
         def one(number: int, _: Fitter) -> tuple[Committee, Array, Array, NDArray[Any]]:
             rng, own = self.rngs[number], np.array(maps[number * MAPS_PER_FOLD : (number + 1) * MAPS_PER_FOLD])
-            rows = _some_rows(np.flatnonzero(self.fold_of_row == number), MOST_MEASURED, rng)
-            held_out, sample = self.answers.take(rows), _some(self._others(number), MOST_FOR_SPREAD, rng)
+            rows = _sample_rows(np.flatnonzero(self.fold_of_row == number), MOST_MEASURED, rng)
+            held_out, sample = self.answers.take(rows), _sample_comparisons(self._others(number), MOST_FOR_SPREAD, rng)
             committee = Committee(own, np.array([spread(sample, x, loss) for x in own]))
             weights = np.ones(len(held_out)) if held_out.weights is None else held_out.weights
             return committee, committee.mean_log_odds(held_out, loss), weights, self.groups[rows]
@@ -301,11 +301,11 @@ def probability_on_map(result: Result, answers: Comparisons, committee: Committe
     from scipy.optimize import minimize_scalar
 
     lapse = 0.0 if committee.calibration is None else committee.calibration.lapse
-    some = _some(answers, MOST_MEASURED, np.random.default_rng(0))
-    parts = [some.take(slice(first, first + PER_THREAD)) for first in range(0, len(some), PER_THREAD)]
+    sample = _sample_comparisons(answers, MOST_MEASURED, np.random.default_rng(0))
+    parts = [sample.take(slice(first, first + PER_THREAD)) for first in range(0, len(sample), PER_THREAD)]
     with ThreadPoolExecutor(n_threads) as pool:
         expected = np.concatenate(list(pool.map(lambda part: committee.probability(part, result.loss), parts)))
-    odds = log_odds(some, result.embedding, result.loss)
+    odds = log_odds(sample, result.embedding, result.loss)
 
     def cross_entropy(log_slope: float) -> float:
         curve = Calibration(np.exp(log_slope), lapse=lapse)

@@ -1,11 +1,15 @@
+import json
+
 import numpy as np
 import pytest
-from studies import ANSWERS, POINTS
+from studies import ANSWERS, POINTS, answer_all, interview_of, joined
 
 import closerthan as ct
 from closerthan.collect.choosing.belief import fit_maps
-from closerthan.collect.choosing.judging import enough, live_curve
+from closerthan.collect.choosing.judging import accuracies, enough, live_curve
+from closerthan.collect.study.description import Shares
 from closerthan.comparisons import reversed_rows
+from closerthan.comparisons.screen import Screen
 
 
 def live(answers):
@@ -30,6 +34,19 @@ def test_answers_by_chance_are_never_enough():
     text = enough(*live(ct.Comparisons.from_triplets(rows)))
     assert text.startswith("No better than chance")
     assert "Check the question and the participants" in text
+
+
+@pytest.mark.parametrize(("screen", "chance"), [(Screen.of("closer"), 1 / 2), (Screen.of("odd"), 1 / 3)])
+def test_a_map_in_which_all_objects_coincide_is_as_good_as_guessing(tmp_path, screen, chance):
+    interview, store = interview_of(tmp_path, kind=screen.kind, shares=Shares(0.6, 0, 0, 0))
+    joined(interview)
+    answer_all(interview)
+    zeros = json.dumps(np.zeros((len(interview.study.objects), 2)).tolist())
+    with store.writing():
+        store.insert("maps", version=1, made_at=0.0, answers=0, places=zeros)
+        store.change("UPDATE questions SET map = 1")
+    assert accuracies(store, screen)[-1].accuracy == pytest.approx(chance)
+    store.close()
 
 
 def test_objects_that_are_too_few_for_a_curve_are_reported():

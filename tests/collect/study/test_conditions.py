@@ -157,8 +157,11 @@ def test_the_condition_is_exported_and_selects_answers(answered, tmp_path):
     study, store, _ = answered
     path = tmp_path / "answers.csv"
     path.write_text("".join(answer_lines(store, study, Access(tmp_path))))
-    everything = ct.files.read_answers(path).comparisons
-    few = ct.files.read_answers(path, where={"condition": "few"}).comparisons
+    both = ct.files.read_answers(path)
+    assert any("from 2 conditions (all, few); pass where=" in note for note in both.summary.notes)
+    only = ct.files.read_answers(path, where={"condition": "few"})
+    assert not any("conditions" in note for note in only.summary.notes)
+    everything, few = both.comparisons, only.comparisons
     assert everything.n_people == 7
     assert few.n_people in (3, 4)
     assert few.n_objects == 6

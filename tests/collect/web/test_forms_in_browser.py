@@ -171,7 +171,7 @@ def test_a_debriefing_is_shown_without_a_countdown(browser, tmp_path):
 
 @pytest.mark.parametrize("language", ["en", "ar"])
 def test_the_points_of_a_scale_are_in_one_row_on_every_screen(browser, tmp_path, language):
-    scale = dataclasses.replace(ITEMS[3], when="before")
+    scale = dataclasses.replace(ITEMS[3], when="before", least=0, most=10)
     with serving(small(tmp_path, questionnaire=(scale,), language=language)) as server:
         browser.open(server.address)
         browser.ask("document.querySelector('.reading .main').click()")
@@ -182,5 +182,5 @@ def test_the_points_of_a_scale_are_in_one_row_on_every_screen(browser, tmp_path,
             )
             tops = browser.ask("[...document.querySelectorAll('.scale input')].map((one) => "
                                "Math.round(one.getBoundingClientRect().top))")  # fmt: skip
-            assert len(tops) == 7
+            assert len(tops) == 11
             assert len(set(tops)) == 1, (width, tops)

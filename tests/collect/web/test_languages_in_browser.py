@@ -1,8 +1,11 @@
 """The participant's page in other languages, in a real browser."""
 
+import dataclasses
+
 import pytest
 from accessibility import problems
 from chromium import find_chromium
+from studies import sound
 from study_pages import go_through, open_first_question, press_main, small, stored
 
 pytest.importorskip("uvicorn", reason="a server needs uvicorn")
@@ -19,10 +22,16 @@ pytestmark = [
 
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_a_question_fits_on_a_narrow_screen_in_every_language(browser, tmp_path, language):
-    with serving(small(tmp_path, language=language, skip=True, tie=True)) as server:
+    study = small(tmp_path, language=language, skip=True, tie=True, must_play=False)
+    tone = sound(tmp_path / "tone.wav")
+    objects = tuple(dataclasses.replace(stimulus, file=tone) for stimulus in study.objects)
+    with serving(dataclasses.replace(study, objects=objects)) as server:
         open_first_question(browser, server)
-        browser.size(320, 640)
+        browser.size(320, 568)
+        browser.ask("say(study.texts.waiting)")
         assert browser.ask("document.documentElement.lang") == language
+        fits = "(one) => one.scrollWidth <= one.clientWidth"
+        assert browser.ask(f"[...document.querySelectorAll('.thing')].every({fits})")
         assert problems(browser) == []
 
 

@@ -69,23 +69,30 @@ def test_long_texts_are_shown_completely(browser, tmp_path):
             assert problems(browser) == [], size
 
 
-@pytest.mark.parametrize("form", ["text", "sound"])
+@pytest.mark.parametrize("form", ["text and picture", "sound"])
 def test_nothing_is_cut_off_in_a_question_with_many_options(browser, tmp_path, form):
     text = "Texts of about sixty characters are common, like this one. " * 3
+    study = small(tmp_path, kind="rank", shown=8, picks=2, must_play=False, number=4)
     objects = tuple(
-        Stimulus(f"object {number}", "", None, f"{text}{number}")
-        if form == "text"
-        else Stimulus(f"object {number}", f"tone {number}", sound(tmp_path / f"{number}.wav"))
+        (Stimulus(f"text {number}", "", None, f"{text}{number}") if number % 2 else study.objects[number // 2])
+        if form == "text and picture"
+        else Stimulus(f"tone {number}", f"tone {number}", sound(tmp_path / f"{number}.wav"))
         for number in range(9)
     )
-    study = small(tmp_path, kind="nearest", shown=8, picks=2, must_play=False, number=4)
     with serving(dataclasses.replace(study, objects=objects)) as server:
         open_first_question(browser, server)
+        browser.press("2")
+        browser.press("7")
         for size in screens(browser):
-            cut = browser.ask("""[...document.querySelectorAll('.thing, .play, .option')].filter((one) =>
+            # The marks of the options that are picked stand out of their cards.
+            boxes = "document.querySelectorAll('.thing, .play, .option[aria-pressed=false]')"
+            cut = browser.ask(f"""[...{boxes}].filter((one) =>
                 one.scrollWidth > one.clientWidth || one.scrollHeight > one.clientHeight + 1
                 || one.getBoundingClientRect().right > innerWidth).map((one) => one.className)""")
             assert cut == [], size
+            tallest = browser.ask("""Math.max(0, ...[...document.querySelectorAll('.thing:has(img)')].map((one) =>
+                one.getBoundingClientRect().height / innerHeight))""")
+            assert tallest < 0.23, size  # pictures take no more room than they need, although texts are wide
             assert problems(browser) == [], size
 
 

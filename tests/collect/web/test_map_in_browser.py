@@ -90,10 +90,15 @@ def test_wide_ellipses_are_only_outlines_below_the_points(browser, tmp_path, hal
         assert browser.ask("[...document.querySelector('#map svg').children].map((one) => one.tagName)") == [
             *["ellipse"] * 60, *["g"] * 60
         ]  # fmt: skip
-        # The points still fill most of the drawing.
-        across = browser.ask("""(() => { const xs = [...document.querySelectorAll('#map circle')]
-            .map((one) => one.getBoundingClientRect().x); return Math.max(...xs) - Math.min(...xs); })()""")
-        assert across > 0.5 * browser.ask("document.querySelector('#map svg').getBoundingClientRect().width")
+        # The points still fill most of the drawing, in whose middle they are.
+        for axis, size in (("x", "width"), ("y", "height")):
+            first, last = browser.ask(f"""(() => {{ const places = [...document.querySelectorAll('#map circle')]
+                .map((one) => one.getBoundingClientRect().{axis} + 4);
+                return [Math.min(...places), Math.max(...places)]; }})()""")
+            drawing = "document.querySelector('#map svg').getBoundingClientRect()"
+            edge, extent = browser.ask(f"(({{ {axis}, {size} }}) => [{axis}, {size}])({drawing})")
+            assert last - first > 0.5 * extent
+            assert abs((first + last) / 2 - (edge + extent / 2)) < 5
 
 
 def test_ellipses_are_above_pictures_because_small_ones_would_be_hidden(browser, tmp_path):

@@ -15,7 +15,7 @@ from closerthan.collect.store.database import FILE, Store
 from closerthan.collect.study.description import read_study
 from closerthan.collect.study.folders import studies_in
 from closerthan.collect.web.application import RESCUED, StudyApplication
-from closerthan.collect.web.serving import _opened, listening_at
+from closerthan.collect.web.serving import _open_studies, listening_at
 from closerthan.collect.web.several import SeveralStudies
 
 ME = {"Authorization": f"Bearer {KEY}"}
@@ -103,7 +103,7 @@ def test_a_faulty_study_is_reported_and_left_out(lab, capsys):
     folders = studies_in([lab])
     assert list(folders) == ["animals", "faces", "faulty"]
     with contextlib.ExitStack() as locks:
-        assert list(_opened(folders, locks)) == ["animals", "faces"]
+        assert list(_open_studies(folders, locks)) == ["animals", "faces"]
     assert "numbr is unknown" in capsys.readouterr().err
 
 

@@ -65,7 +65,7 @@ def ask(
         Path,
         typer.Argument(
             metavar="FILE",
-            help="The questions: a table of closerthan questions, or people's answers, to ask their questions.",
+            help="The questions: a table of closerthan questions, or people's answers, whose questions are asked.",
             show_default=False,
         ),
     ],
@@ -75,14 +75,14 @@ def ask(
         typer.Option("--out", "-o", metavar="FOLDER", help="Output folder; by default FILE's name with -program."),
     ] = None,
     seed: Annotated[
-        int, typer.Option(metavar="NUMBER", min=0, help="Shuffles the options of people's questions.")
+        int, typer.Option(metavar="NUMBER", min=0, help="The same seed shuffles options in the same way.")
     ] = SEED,
     force: Annotated[bool, typer.Option("--force", help="Begin again instead of continuing.")] = False,
     reading: Reading,
 ) -> None:
     """Put questions to a program, such as a language model behind a command, and write its answers.
 
-    The same command continues after Ctrl-C or a crash. closerthan itself uses no network.
+    After Ctrl-C or a crash, run the same command again to continue. closerthan itself uses no network.
     """
     from closerthan.cli.group import INTERRUPTED
     from closerthan.cli.output import files_in, stem

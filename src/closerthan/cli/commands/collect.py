@@ -28,7 +28,7 @@ StudyFolders = Annotated[
     list[Path],
     typer.Argument(
         metavar="STUDY...",
-        help="The folder of a study. Several, or a folder that contains several, are served below their names.",
+        help="The folder of a study. Several, or a folder of several, get addresses that end in their names.",
         show_default=False,
     ),
 ]
@@ -325,12 +325,13 @@ def close(study: StudyFolder) -> None:
 
 
 def _set_state(study: Path, state: str, message: str) -> None:
-    from closerthan.collect.store.admission import set_state
+    from closerthan.collect.store.admission import admission, set_state
 
-    _, store, _ = _opened(study)
+    description, store, _ = _opened(study)
     with store:
         set_state(store, state)
-    typer.echo(message)
+        is_full = state == "open" and admission(description, store) == "full"
+    typer.echo("open: those who have begun can continue, but the study is full or over" if is_full else message)
 
 
 @collect.command()
@@ -401,12 +402,13 @@ def deploy(
         str,
         typer.Option(
             metavar="URL",
-            help="Public address, as in https://lab.example.org/animals/; of several studies, without their names.",
+            help="Public address, as in https://lab.example.org/animals/; for several studies, without their names.",
             show_default=False,
         ),
     ],
     port: Annotated[
-        int, typer.Option(metavar="NUMBER", min=1024, max=65535, help="Port of the studies, for the web server only.")
+        int,
+        typer.Option(metavar="NUMBER", min=1024, max=65535, help="Port at which the web server reaches the studies."),
     ] = 8000,
     user: Annotated[str, typer.Option(metavar="NAME", help="User who owns the folders of the studies.")] = "study",
     out: Annotated[

@@ -33,13 +33,15 @@ class Simulation:
         str,
         typer.Option(
             metavar="NAME",
-            help="none; flip (a fraction of all answers); distance (distances are perceived with normal errors); "
-            "ste, tste or ckl (the model of that loss).",
+            help="none; flip: a fraction of all answers is reversed; distance: distances have normal errors; "
+            "ste, tste or ckl: the model of that loss.",
         ),
     ] = "none"
     level: Annotated[
         float | None,
-        typer.Option(metavar="NUMBER", help="flip: the fraction; distance: relative to a typical distance. [0.1]"),
+        typer.Option(
+            metavar="NUMBER", help="Level of flip (the fraction) or distance (relative to a typical distance). [0.1]"
+        ),
     ] = None
 
 
@@ -53,7 +55,7 @@ def simulate(
     seed: Annotated[int, typer.Option(metavar="NUMBER", min=0, help="The same seed gives the same answers.")] = 0,
     force: Annotated[bool, typer.Option("--force", help="Replace existing files.")] = False,
 ) -> None:
-    """Simulate noisy answers about known points, and write both."""
+    """Simulate noisy answers about points, and write the answers and the points."""
     import numpy as np
 
     from closerthan.checks import positive

@@ -122,7 +122,7 @@ def fit(
     if n_replicates or judging.people == "weigh":
         assessment = None
         if judging.people == "weigh":
-            assessment = _assessed(answers, fitting, budget.part(PEOPLE_PART), progress)
+            assessment = _assess_people(answers, fitting, budget.part(PEOPLE_PART), progress)
         # Without replicates, nothing is analysed beyond the weights of people.
         people, enough = n_replicates > 0 and judging.people != "skip", n_replicates > 0 and judging.enough
         request = FindingsRequest(n_replicates, people, enough, answers.checks, assessment, answers.ties)
@@ -212,7 +212,7 @@ def _check_groups(n_groups: int | None, n_objects: int) -> None:
         raise ValueError(f"--groups is {n_groups or 'auto'}, but there are {n_objects} objects; leave it out")
 
 
-def _assessed(answers: "Answers", fitting: Fitting, budget: Budget, progress: bool) -> "PeopleAssessment":
+def _assess_people(answers: "Answers", fitting: Fitting, budget: Budget, progress: bool) -> "PeopleAssessment":
     """Assess the people who gave the answers."""
     from closerthan.people.quality import assess_people
 

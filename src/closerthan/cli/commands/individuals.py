@@ -106,7 +106,7 @@ def _print_people(maps: "PeopleMaps") -> None:
 
 
 def _about_groups(groups: "Clustering | None") -> list[str]:
-    """Return a sentence about groups of people along the weights."""
+    """Return a sentence about groups of people with similar weights."""
     import numpy as np
 
     if groups is None:

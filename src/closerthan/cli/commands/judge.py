@@ -149,7 +149,7 @@ def predict(
     *,
     reading: Reading,
 ) -> None:
-    """Write what a map predicts for each question in FILE, one row per question: 1 as written, -1 otherwise.
+    """Predict the answer to each question in FILE: 1 if it is as written in its row, -1 if it is the opposite.
 
     Each row has the line of the file and the certainty of the prediction. With the folder of a fit there is also a
     probability; if the fit has replicates (fit --replicates 100), predictions combine all their maps.
@@ -201,7 +201,7 @@ def predict(
 
 
 class _WholeAnswers(NamedTuple):
-    """Accuracy of whole answers, that of random choices, and columns with one cell per comparison."""
+    """Accuracy of whole answers and of random choices, and columns with one cell per comparison."""
 
     accuracy: str
     chance: str
@@ -238,8 +238,8 @@ def _probability(map: Path) -> "tuple[Callable[[Any], Any] | None, str]":
     if not map.is_dir():
         return None, ""
     if (map / "replicates.npz").exists():
-        many = Replicates.load(map / "replicates.npz")
-        return many.probability, f", probability of being right (from {len(many.committee.maps)} maps)"
+        replicates = Replicates.load(map / "replicates.npz")
+        return replicates.probability, f", probability of being right (from {len(replicates.committee.maps)} maps)"
     if not (map / "result.npz").exists():
         return None, ""
     result = Result.load(map / "result.npz")

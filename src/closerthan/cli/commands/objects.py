@@ -27,7 +27,7 @@ class Placement:
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="A table of numbers, with names and one line per object of the map and per new object.",
+            help="A table of numbers, with names and one line for each object, whether it is on the map or new.",
         ),
     ] = None
 
@@ -119,7 +119,7 @@ class ClusterSearch:
         str | None,
         typer.Option(
             metavar="average|ward|spectral|comparisons",
-            help="By default average linkage of how often pairs were judged close; on a map, Ward's method.",
+            help="By default average linkage, with similarities counted from the answers; on a map, Ward's method.",
         ),
     ] = None
     thumbnails: Annotated[
@@ -138,7 +138,9 @@ def cluster(
         ),
     ],
     search: ClusterSearch,
-    out: Annotated[Path | None, out_option("By default FILE's name with -groups.csv; the tree is beside it.")] = None,
+    out: Annotated[
+        Path | None, out_option("By default FILE's name with -groups.csv; the tree is written beside it.")
+    ] = None,
     seed: Annotated[int, typer.Option(metavar="NUMBER", min=0, help="The same seed gives the same groups.")] = SEED,
     figure_format: FigureFormat = "png",
     force: Annotated[bool, typer.Option("--force", help="Replace existing files.")] = False,

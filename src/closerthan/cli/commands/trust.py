@@ -133,7 +133,11 @@ class CurveOptions:
     ] = None
     folds: Annotated[
         int | None,
-        typer.Option(metavar="NUMBER", min=2, help="Number of parts; each is held out once. By default ten or five."),
+        typer.Option(
+            metavar="NUMBER",
+            min=2,
+            help="Number of parts; each is held out once. By default ten, or five with many answers.",
+        ),
     ] = None
     replicates: Annotated[
         int,

@@ -32,13 +32,14 @@ from closerthan.losses import Loss, loss_named
 from closerthan.messages import value_error
 from closerthan.signatures import lists_keywords
 
-__all__ = ["Chosen", "Questions", "choose", "choose_questions"]
+__all__ = ["ChosenQuestions", "Questions", "choose", "choose_questions"]
 
-# Candidates per question. With 20, 90 objects on a line need up to an eighth more answers; 200 bring no further gain.
+# Candidates per question. With only 20, a map of 90 objects on a line needs up to an eighth more answers; 200 are no
+# better.
 PAIRS = 60
-# Candidates for the exchange of an option. Without exchanges, maps make a fifth more errors if 2 of 8 or 3 of 12
-# options are picked (a sixth more with twice as many random sets instead); with 1 of 4 and rankings, exchanges gain
-# nothing. 30 candidates take twice as long.
+# Candidates for the exchange of an option. If 2 of 8 or 3 of 12 options are picked, maps make a fifth more errors
+# without exchanges, and a sixth more with twice as many random sets instead. If 1 of 4 is picked, or options are
+# ranked, exchanges gain nothing. 30 candidates take twice as long.
 EXCHANGES = 10
 RANDOM_FRACTION = 0.15
 N_OPTIONS, N_PICKS = 8, 2
@@ -165,7 +166,7 @@ def choose_questions(
     return choose(questions, comparisons, count, rng, excluded, belief, random_fraction).rows
 
 
-class Chosen(NamedTuple):
+class ChosenQuestions(NamedTuple):
     """Questions, one per row, and the expected information of their answers in nats (0 for random questions)."""
 
     rows: NDArray[np.int64]
@@ -262,7 +263,7 @@ def choose(
     excluded: NDArray[np.int64],
     belief: Belief | None = None,
     random_fraction: float = 0.0,
-) -> Chosen:
+) -> ChosenQuestions:
     """Choose questions as :func:`choose_questions` does, with their scores; ``excluded`` holds questions not to ask.
 
     Fewer than ``count`` questions are returned if no more are left.
@@ -287,7 +288,7 @@ def choose(
             sets = questions.draw(anchors, n_sets, rng)
             is_scored = (rng.random(len(anchors)) >= random_fraction) & ~unplaced[anchors]
             if belief is not None:
-                sets, value = _scored(questions, sets, np.flatnonzero(is_scored), belief, rng)
+                sets, value = _score_options(questions, sets, np.flatnonzero(is_scored), belief, rng)
             else:
                 value = np.zeros(sets.shape[:2])
             keys = questions.keys(sets).reshape(value.shape)
@@ -307,10 +308,10 @@ def choose(
                 may_repeat = True
             else:
                 break
-    return Chosen(np.array(rows, np.int64).reshape(-1, questions.screen.n_objects), np.array(scores))
+    return ChosenQuestions(np.array(rows, np.int64).reshape(-1, questions.screen.n_objects), np.array(scores))
 
 
-def _scored(
+def _score_options(
     questions: Questions, sets: NDArray[np.int64], scored: NDArray[np.intp], belief: Belief, rng: np.random.Generator
 ) -> tuple[NDArray[np.int64], Array]:
     """Return sets of options for each anchor and their expected information: 0 for the anchors that are not scored.
@@ -324,11 +325,11 @@ def _scored(
     if questions.screen.n_objects == 3:
         return sets, value
     best, best_value = sets[:, 0].copy(), np.zeros(len(sets))
-    best[scored], best_value[scored] = _exchanged(questions, sets[scored], value[scored], belief, rng)
+    best[scored], best_value[scored] = _exchange_options(questions, sets[scored], value[scored], belief, rng)
     return np.concatenate([best[:, np.newaxis], sets], axis=1), np.column_stack([best_value, value])
 
 
-def _exchanged(
+def _exchange_options(
     questions: Questions, sets: NDArray[np.int64], value: Array, belief: Belief, rng: np.random.Generator
 ) -> tuple[NDArray[np.int64], Array]:
     """Return the best set of options of each anchor after exchanging one option at a time, and its information."""

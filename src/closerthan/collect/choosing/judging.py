@@ -39,7 +39,7 @@ class Accuracy(NamedTuple):
     Attributes
     ----------
     at, answers
-        Time of the last answer in the window, and the number of answers by then to which a map is fitted now.
+        Time of the last answer in the window, and the number of answers by that time, without those excluded since.
     accuracy, low, high
         Fraction of the answers that were predicted by the map in use at the time, and its 95 % interval.
     """
@@ -87,10 +87,15 @@ def _map(store: Store, version: int) -> Array:
 
 
 def _fraction_right(screen: Screen, objects: Sequence[int], picks: Sequence[int], embedding: Array) -> float:
-    """Return the fraction of the comparisons of an answer that a map predicts; 1 or 0 if there is only one choice."""
+    """Return the fraction of the comparisons of an answer that a map predicts; 1 or 0 if there is only one choice.
+
+    Ties are split, so that a map in which all objects coincide has the accuracy of chance.
+    """
     i, near, far = np.array(screen.comparisons(objects, picks)).T
-    right = ((embedding[i] - embedding[near]) ** 2).sum(axis=1) < ((embedding[i] - embedding[far]) ** 2).sum(axis=1)
-    return float(right.mean() if screen.picks_several else right.all())
+    gap = ((embedding[i] - embedding[far]) ** 2).sum(axis=1) - ((embedding[i] - embedding[near]) ** 2).sum(axis=1)
+    if screen.picks_several:
+        return float(np.where(gap == 0, 0.5, gap > 0).mean())
+    return float((gap >= 0).all() / (1 + np.sum(gap == 0)))
 
 
 def plane(embedding: Array, before: list[list[float]] | None) -> Array:

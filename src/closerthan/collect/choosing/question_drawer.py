@@ -139,7 +139,7 @@ class QuestionDrawer:
         return {row["content"] for row in rows}
 
     def _reserved(self) -> set[str]:
-        """Return the questions that everybody gets: the shared ones, and those of an own list with a fixed order."""
+        """Return the questions that everybody gets: shared ones, and the researcher's own if their order is fixed."""
         shared = [
             objects_of(row) for row in self._store.rows("SELECT * FROM shared WHERE condition = ?", self._condition)
         ]

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from closerthan.arrays import Array, frozen
 from closerthan.collect.choosing.belief import Belief, Criterion, fit_belief, fit_maps, next_criterion
-from closerthan.collect.choosing.information import Chosen, Questions, choose
+from closerthan.collect.choosing.information import ChosenQuestions, Questions, choose
 from closerthan.collect.choosing.judging import (
     Accuracy,
     accuracies,
@@ -67,7 +67,7 @@ def _refit(study: Study, store: Store, condition: str) -> int | None:
     with store.reading():
         answers = comparisons_of(store, study.screen, condition=condition)
         numbers = {row["name"]: row["number"] for row in store.rows("SELECT number, name FROM objects WHERE shown")}
-        # Questions that wait for an answer need not be put to anyone else.
+        # Questions that are waiting for an answer need not be put to anyone else.
         pending = store.rows(
             f"""SELECT questions.* FROM questions LEFT JOIN answers ON question = id
             WHERE question IS NULL AND {COUNTED}
@@ -109,7 +109,7 @@ def _refit(study: Study, store: Store, condition: str) -> int | None:
 
 
 def _about(answers: Comparisons, part: NDArray[np.int64]) -> Comparisons | None:
-    """Return the answers that are only about some of the objects, which are renumbered from 0."""
+    """Return the answers about these objects alone, which are renumbered from 0; None if there are none."""
     if len(part) == answers.n_objects:
         return answers
     inside = answers.take(np.flatnonzero(np.isin(answers.rows, part).all(axis=1)))
@@ -121,8 +121,8 @@ def queue_length(store: Store, n_objects: int, n_answers: int, began: float, now
     """Return how many questions to put into the queue: enough until the next refit has filled it again.
 
     A refit is due only after many new answers if there are many already, even if the server is restarted in between.
-    It takes about as long as the latest ones and this one, which began at ``began``. Until then, answers arrive as in
-    the last minutes.
+    It is assumed to take as long as the longest of the latest refits and of this one, which began at ``began``, and
+    answers are assumed to keep arriving at the rate of the last minutes.
     """
     minutes = 2
     rate = store.value("SELECT coalesce(sum(answers), 0) FROM minutes WHERE minute >= ?", now // 60 - minutes)
@@ -172,7 +172,7 @@ def _write(
     store: Store,
     answers: Comparisons | None,
     embedding: Array | None,
-    chosen: Chosen,
+    chosen: ChosenQuestions,
     available: set[int],
     condition: str,
 ) -> int | None:

@@ -16,7 +16,7 @@ from closerthan.saving import whole_folder
 __all__ = ["Deployment", "write_deployment"]
 
 _TEMPLATES = ("closerthan.service", "Dockerfile", "compose.yaml", "nginx-http.conf", "nginx-server.conf", "Caddyfile")
-_FOLDER = re.compile(r"[^\x00-\x1f\"'$%\\:]+")  # other characters have a meaning in one of the files
+_FOLDER = re.compile(r"[^\x00-\x1f\"'$%\\:]+")  # other characters have a special meaning in one of the files
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,7 @@ class Deployment:
     Attributes
     ----------
     folders
-        The folders on the server: that of a study, those of several, or a folder that contains those of several.
+        The folders on the server: that of one study, those of several, or a folder that contains several studies.
     address
         The public address, such as https://lab.example.org/animals/. Several studies are below it, by their names.
     port
@@ -83,7 +83,7 @@ class Deployment:
 
     @staticmethod
     def _safe(folder: Path) -> str:
-        """Return the absolute path of a folder, unless it has a meaning beyond that in one of the files."""
+        """Return the absolute path of a folder; a character with a special meaning in one of the files is an error."""
         path = str(folder.resolve())
         if not _FOLDER.fullmatch(path):
             raise ValueError(

@@ -25,7 +25,7 @@ class Progress:
     excluded, pilots, withdrawn
         Participants whom the researcher left out, pilots, and participants who deleted their answers.
     answers, skipped, ties, last_hour
-        Answers without practice: in total, skipped, ties, and those of the last hour, which begins with a minute.
+        Answers without practice: in total, skipped, ties, and those of the last hour, counted by whole minutes.
     faults, faulty
         Questions that could not be shown because a file was missing or broken, practice included, and how often each
         object was the reason.

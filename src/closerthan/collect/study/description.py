@@ -73,8 +73,8 @@ class Study:
         Whether practice questions have a correct answer that is shown afterwards; and the number of questions after
         which participants are offered a break (0: never).
     own_questions, own_order
-        The researcher's own questions, as the names of their objects; and "random", by which the questions that have
-        been asked least often come first, or "listed", by which everybody gets them in the order of the list.
+        The researcher's own questions, as the names of their objects, and their order: "random", where those that have
+        been asked least often come first, or "listed", where everybody gets them in the order of the list.
     conditions
         The experimental conditions, of which each participant gets one.
     lists
@@ -395,7 +395,7 @@ def _end_of(until: date | None) -> float | None:
         return None
     if not isinstance(until, datetime):
         until = datetime.combine(until + timedelta(days=1), time())
-    return until.timestamp()  # a time without a zone is that of this computer
+    return until.timestamp()  # a time without a zone is in the time zone of this computer
 
 
 def _check_combinations(study: Study, document: "_Document") -> None:

@@ -73,7 +73,7 @@ def _included(name: str) -> Language:
 
 
 def _own_language(path: Path) -> Language:
-    """Read a file that a researcher wrote; words that are missing, such as those of a newer version, stay English."""
+    """Read a file that a researcher wrote; missing words, such as those of a newer version, remain in English."""
     try:
         content = tomllib.loads(path.read_text(encoding="utf-8-sig"))
     except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:

@@ -111,7 +111,7 @@ def read_folder(folder: Path) -> list[Stimulus]:
 def read_table(path: Path, *, needs_files: bool = True) -> list[Stimulus]:
     """Read a CSV file with columns name, file or text, and alt; file names are relative to its folder.
 
-    Unless ``needs_files``, pictures, videos and sounds may be missing, as where a study is only exported.
+    Unless ``needs_files``, pictures, videos and sounds may be missing, as when a study is only exported.
     """
     with open_table(path, "it lists the stimuli, so restore it, or create the study again") as (columns, table):
         unknown = [name for name in columns if name not in _COLUMNS]

@@ -128,8 +128,8 @@ class Participants:
     async def watch(self) -> None:
         """Look at the database every second, because other programs change it, too.
 
-        The study is stopped if the file was removed or replaced, and the map is fitted again if people were excluded,
-        included or deleted, also by a command or by themselves.
+        The study is stopped if the file was removed or replaced. The map is fitted again if people were excluded,
+        included or deleted, be it on this page, by a command, or by themselves.
         """
         loop = asyncio.get_running_loop()
         while self._has_database():
@@ -338,7 +338,7 @@ async def body_of(request: Request, largest: int = LARGEST_BODY) -> dict[str, An
             raise Refused(413, f"a request may have at most {largest} bytes")
     try:
         content = json.loads(body)
-        json.dumps(content, ensure_ascii=False).encode()  # half of a surrogate pair is no text that can be stored
+        json.dumps(content, ensure_ascii=False).encode()  # half of a surrogate pair cannot be stored as text
     except (ValueError, RecursionError):
         raise Refused(400, "the request is not JSON") from None
     if not isinstance(content, dict):

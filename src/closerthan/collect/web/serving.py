@@ -71,7 +71,7 @@ def serve(paths: Sequence[Path], *, host: str = "127.0.0.1", port: int = 8000, a
     folders = studies_in(paths)
     is_single = "" in folders
     with contextlib.ExitStack() as locks:
-        studies = _opened(folders, locks)
+        studies = _open_studies(folders, locks)
         listening = listening_at(host, port)
         port = listening.getsockname()[1]
         base = (address or f"http://{'127.0.0.1' if host in ('0.0.0.0', '::') else host}:{port}").rstrip("/") + "/"
@@ -123,7 +123,7 @@ def serve(paths: Sequence[Path], *, host: str = "127.0.0.1", port: int = 8000, a
         print("stopped; all answers are saved", file=sys.stderr)
 
 
-def _opened(folders: Mapping[str, Path], locks: contextlib.ExitStack) -> dict[str, Study]:
+def _open_studies(folders: Mapping[str, Path], locks: contextlib.ExitStack) -> dict[str, Study]:
     """Read the studies and lock them; of several, those that cannot be served are reported and left out."""
     studies = {}
     for name, folder in folders.items():

@@ -23,7 +23,7 @@ def is_jatos_archive(path: Path) -> bool:
     try:
         with zipfile.ZipFile(path) as archive:
             return any(_is_result(PurePosixPath(name)) for name in archive.namelist())
-    except DECOMPRESSION_ERRORS:  # reported by whoever opens it as another archive
+    except DECOMPRESSION_ERRORS:  # the reader of other archives reports the damage
         return False
 
 

@@ -220,7 +220,7 @@ def _several(choice: str | int | Sequence[str | int] | None) -> Sequence[str | i
     return [choice] if isinstance(choice, str | int) else choice
 
 
-class _Derived(NamedTuple):
+class _DerivedComparisons(NamedTuple):
     """The comparisons of a table, and how they were derived from its rows.
 
     Attributes
@@ -250,7 +250,7 @@ class _Derived(NamedTuple):
     ties: Comparisons | None
 
 
-def _derive(selection: "_Selection", reading: Reading) -> _Derived:
+def _derive(selection: "_Selection", reading: Reading) -> _DerivedComparisons:
     """Derive comparisons from the selected rows."""
     interpretation = selection.interpretation
     table, layout, notes = interpretation.table, interpretation.layout, interpretation.notes
@@ -314,7 +314,7 @@ def _derive(selection: "_Selection", reading: Reading) -> _Derived:
         comparisons = answers.replace(blocks=comparisons.take(~tied).blocks)
         notes.append(f"{counted(len(ties), 'tie')} are kept apart from the other answers")
     is_test = _test_rows(table, layout, comparisons, None if split is None else split[source], notes)
-    return _Derived(comparisons, is_test, layout, numbering, dropped, n_participants, ties)
+    return _DerivedComparisons(comparisons, is_test, layout, numbering, dropped, n_participants, ties)
 
 
 def _answers(export: Export, reading: Reading) -> Answers:
@@ -391,8 +391,11 @@ def _select_rows(export: Export, reading: Reading) -> _Selection:
     name_columns = [] if reading.identifies_objects else export.name_columns
     exclusion = exclusion_column(table)
     exclusions = [] if exclusion is None or exclusion in conditions else [exclusion]
+    groups = [] if exclusion is None else [place for place, name in enumerate(table.names) if name == "condition"]
     others = [
-        column for column in {*conditions, *marks, *kinds, *exclusions, *name_columns} if column not in answer_columns
+        column
+        for column in {*conditions, *marks, *kinds, *exclusions, *groups, *name_columns}
+        if column not in answer_columns
     ]
     table.read(layout.objects, [*layout.labels, *others], layout.columns.get("weight", ()))
     if not table.n_rows:
@@ -401,6 +404,8 @@ def _select_rows(export: Export, reading: Reading) -> _Selection:
     rows = _matching(table, conditions, export.other_screens())
     for position in exclusions:
         rows = _without_excluded(rows, position)
+    for position in groups:
+        rows = rows._replace(notes=[*rows.notes, *_note_on_conditions(rows.table, position)])
     if reading.drops_catch_trials:
         # A user who selects rows by a column that marks catch trials wants to read these rows.
         marks = [mark for mark in marks if mark not in conditions]
@@ -413,7 +418,7 @@ def _select_rows(export: Export, reading: Reading) -> _Selection:
         rows = _without_unmarked_checks(rows, *unmarked)
         interpretation = Interpretation(rows.table, layout, object_names)
     interpretation.notes += rows.notes
-    used = [*conditions, *exclusions, *name_columns, *rows.marks]
+    used = [*conditions, *exclusions, *groups, *name_columns, *rows.marks]
     return _Selection(interpretation, rows.left_out, used, rows.checks, kinds)
 
 
@@ -449,6 +454,16 @@ def _without_excluded(rows: _Rows, position: int) -> _Rows:
         left_out={**rows.left_out, "marked_as_excluded": int(excluded.sum())},
         notes=[*rows.notes, note],
     )
+
+
+def _note_on_conditions(table: Table, position: int) -> list[str]:
+    """Return a note if the answers come from several conditions of a study, whose questions may differ."""
+    column = table.column(position)
+    names = [str(column.labels[code]) for code in np.unique(column.codes)]
+    if len(names) < 2:
+        return []
+    problem = f"the answers come from {len(names)} conditions ({', '.join(name or '(none)' for name in names)})"
+    return [Message(problem, "pass {where} to read those of one", where={"condition": names[-1]})]
 
 
 def _without_catch_trials(rows: _Rows, layout: Layout, marks: Sequence[int], explicit: CatchColumn | None) -> _Rows:
@@ -495,7 +510,7 @@ def _without_unmarked_checks(rows: _Rows, is_check: NDArray[np.bool_], checks: M
 def _usable_rows(
     interpretation: Interpretation, reading: Reading
 ) -> tuple[NDArray[np.bool_] | None, NDArray[np.bool_] | None, dict[str, int]]:
-    """Return a mask of the usable rows (None: all), one of the ties among them, and the numbers of dropped rows.
+    """Return a mask of the usable rows (None: all), a mask of the ties among them, and the numbers of dropped rows.
 
     The first row with a problem that is not to be dropped raises an error.
     """

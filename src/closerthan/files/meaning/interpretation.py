@@ -116,9 +116,9 @@ class Interpretation:
 
     @property
     def options(self) -> Codes | None:
-        """The objects from which people chose, in the order of presentation; None if the columns do not tell it.
+        """The objects from which people chose, in the order of presentation; None if the file does not reveal it.
 
-        They do not if the order of the columns says what the answer is, as in a list whose last object is the odd one.
+        It does not if the order of the columns gives the answer, as in a list whose last object is the odd one.
         """
         roles = self.layout.form.roles
         if "winner" in roles or (roles[0] == "items" and len(roles) > 1):

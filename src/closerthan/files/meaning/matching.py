@@ -27,7 +27,8 @@ def read_about(path: Path, n_objects: int, names: tuple[str, ...] | None, readin
             own_names = read_answers(path, **{**reading, "numbering": "names"}).comparisons.names or ()
             unknown = [name for name in own_names if name not in set(names)]
             raise value_error(
-                f"{path} is about {_some(unknown)}, the map about {_some(names)}: these are not the same objects",
+                f"{path} is about {_first_names(unknown)}, the map about {_first_names(names)}: these are not the same "
+                "objects",
                 "if the numbers are positions in the map, pass {numbering}",
                 numbering=("0-based", "1-based"),
             )
@@ -45,5 +46,5 @@ def about(path: Path, n_objects: int, names: Sequence[str] | None) -> ReadingOpt
     return {"n_objects": n_objects, "numbering": "0-based"}
 
 
-def _some(names: Sequence[str]) -> str:
+def _first_names(names: Sequence[str]) -> str:
     return abbreviated([repr(name) for name in names[:4]], 3)

@@ -73,7 +73,7 @@ def _plausible_unit(median: float, named_unit: float | None) -> float:
 
 
 def option_positions(interpretation: Interpretation, derived: DerivedRows, explicit: bool) -> NDArray[np.int8] | None:
-    """Return the positions of the near and the far object of each comparison; None if the file does not tell them.
+    """Return the positions of the near and the far object of each comparison; None if the file does not contain them.
 
     Positions are counted from 0, so that 0 is left and 1 is right if there are two options; -1 is unknown.
     """

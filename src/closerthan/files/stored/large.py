@@ -42,7 +42,7 @@ _ROLES = (("anchor", "near", "far"), ("near_1", "near_2", "far_1", "far_2"))
 _KINDS = {3: "triplet", 4: "quadruplet"}
 
 
-class _Coded(NamedTuple):
+class _CodedRows(NamedTuple):
     """Rows of codes, and the label of each code, or None if the codes are the numbers in the file."""
 
     rows: NDArray[np.int32]
@@ -145,7 +145,7 @@ def _number_objects(labels: list[str], object_info: ObjectInfo, reading: Reading
     return numbering if "names" in object_info or "numbering" not in object_info else numbering._replace(names=None)
 
 
-def _read_array(path: Path, portion: Portion) -> _Coded | None:
+def _read_array(path: Path, portion: Portion) -> _CodedRows | None:
     rows = mapped_rows(path)
     if rows is None or not portion.is_large(rows.size * 4):
         return None
@@ -154,7 +154,7 @@ def _read_array(path: Path, portion: Portion) -> _Coded | None:
     converted = as_int32(rows, path)
     if converted is None:
         return None
-    return _Coded(converted, None, _Description("NumPy", _KINDS[rows.shape[1]], columns, (), len(rows)), {})
+    return _CodedRows(converted, None, _Description("NumPy", _KINDS[rows.shape[1]], columns, (), len(rows)), {})
 
 
 def as_int32(rows: NDArray[np.integer[Any]], path: Path) -> NDArray[np.int32] | None:
@@ -237,7 +237,7 @@ class _Plan(NamedTuple):
         return block
 
 
-def _read_parquet(path: Path, reading: Reading, portion: Portion) -> _Coded | None:
+def _read_parquet(path: Path, reading: Reading, portion: Portion) -> _CodedRows | None:
     types = extra("pyarrow.types", "reading a Parquet file")
     with reading_parquet(path):
         file = open_parquet(path)
@@ -274,7 +274,7 @@ def _read_parquet(path: Path, reading: Reading, portion: Portion) -> _Coded | No
     codes = plan.codes if plan.interpreter is None else plan.interpreter.codes
     columns, notes = _columns_and_notes(table, layout, plan.interpreter)
     description = _Description("Parquet", layout.form.kind, columns, notes, n_rows)
-    return _Coded(frozen(copy), None if codes is None else list(codes), description, table.object_info, row_columns)
+    return _CodedRows(frozen(copy), None if codes is None else list(codes), description, table.object_info, row_columns)
 
 
 def _columns_and_notes(

@@ -103,7 +103,7 @@ def _row_columns(comparisons: Comparisons) -> dict[str, NDArray[Any]]:
 
 
 def _words(comparisons: Comparisons, title: str) -> list[str] | None:
-    """Return the texts that the codes in a column refer to; None for a column of numbers."""
+    """Return the texts that the codes in a column stand for; None for a column of numbers."""
     if title == "participant":
         return list(comparisons.person_names or ())
     if title == WRITTEN_KIND:

@@ -99,7 +99,7 @@ class ChoiceSums:
         return total, gradient, right
 
     def counted_comparisons(self, x: Array) -> tuple[float, "Array", float]:
-        """Return the sum of the losses, its gradient, and the weight of comparisons that the map agrees with."""
+        """Return the sum of the losses, its gradient, and the weight of the comparisons that agree with the map."""
         total, _, beaten, gradient = self._counted(self._checked(x))
         return total, gradient, beaten
 

@@ -23,7 +23,7 @@ GradientChanges = Callable[[Order, Array, Array], tuple[Array, ...]]
 
 
 class LazyWalk:
-    """SVRG steps along single comparisons.
+    """SVRG steps with one comparison each.
 
     The full gradient is subtracted from a row only when the row is next read, so no step costs O(n_objects).
     """
@@ -47,7 +47,7 @@ class LazyWalk:
 
 
 class DenseWalk:
-    """SVRG steps along batches: all rows move in each step.
+    """SVRG steps with one batch of comparisons each; every step moves all rows of the map.
 
     ``gradient_changes(order, x, anchor)`` returns arrays whose sum is the gradient at ``x`` minus that at ``anchor``,
     over the terms in ``order``.

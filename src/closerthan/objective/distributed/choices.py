@@ -32,7 +32,7 @@ class SharedChoiceSums:
         return self._group.sum(self._weight * own if self._weight else np.zeros_like(own))
 
     def counted_comparisons(self, x: Array) -> tuple[float, Array, float]:
-        """Return the sum of the losses, its gradient, and the weight of comparisons that the map agrees with."""
+        """Return the sum of the losses, its gradient, and the weight of the comparisons that agree with the map."""
         total, gradient, beaten = self._own.counted_comparisons(x)
         # All numbers travel in one message.
         sums = self._sum(np.append(gradient, (total, beaten)))

@@ -64,7 +64,7 @@ class ChoiceSumsOnGPU:
         return ChoiceTotals.of(np.diff(self.rows.starts), self.weights)
 
     def counted_comparisons(self, x: Array) -> tuple[float, Array, float]:
-        """Return the sum of the losses, its gradient, and the weight of comparisons that the map agrees with."""
+        """Return the sum of the losses, its gradient, and the weight of the comparisons that agree with the map."""
         total, _, beaten, gradient = self._counted(x)
         return total, gradient, beaten
 

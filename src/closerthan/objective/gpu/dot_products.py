@@ -18,7 +18,7 @@ class DotProductsOnGPU:
 
     Parameters
     ----------
-    shown
+    pairs
         The choices.
     device
         The name of a device of PyTorch, as in "cuda".
@@ -26,21 +26,21 @@ class DotProductsOnGPU:
         Weight of each answer; None: all are equal.
     """
 
-    def __init__(self, shown: ShownPairs, device: str, weights: Array | None = None) -> None:
-        self.shown = shown
+    def __init__(self, pairs: ShownPairs, device: str, weights: Array | None = None) -> None:
+        self.pairs = pairs
         self._device = torch.device(device)
-        self._one, self._other = (torch.as_tensor(objects, device=self._device) for objects in (shown.one, shown.other))
-        self._places = [torch.as_tensor(group.places, device=self._device) for group in shown.groups]
+        self._one, self._other = (torch.as_tensor(objects, device=self._device) for objects in (pairs.one, pairs.other))
+        self._places = [torch.as_tensor(group.places, device=self._device) for group in pairs.groups]
         self._signs = [
-            None if group.signs is None else torch.as_tensor(group.signs, device=self._device) for group in shown.groups
+            None if group.signs is None else torch.as_tensor(group.signs, device=self._device) for group in pairs.groups
         ]
         self._set_weights(weights)
 
     def _set_weights(self, weights: Array | None) -> None:
-        by_choice = self.shown.weights_of_choices(weights)
+        by_choice = self.pairs.weights_of_choices(weights)
         self._weights = [
             torch.as_tensor(by_choice[group.choices].astype(np.float32), device=self._device)
-            for group in self.shown.groups
+            for group in self.pairs.groups
         ]
 
     def weighted(self, weights: Array | None) -> "DotProductsOnGPU":
@@ -78,7 +78,7 @@ class DotProductsOnGPU:
         return value, sums
 
     def _dot_products(self, x: Any) -> Any:
-        if self.shown.is_dense:
+        if self.pairs.is_dense:
             return (x @ x.T)[self._one, self._other]
         return torch.cat([(x[one] * x[other]).sum(dim=1) for one, other in zip(*self._halves(), strict=True)])
 
@@ -87,7 +87,7 @@ class DotProductsOnGPU:
 
     def _times(self, sums: Any, x: Any) -> Any:
         """Return the product of the symmetric matrix of the coefficients and x."""
-        if self.shown.is_dense:
+        if self.pairs.is_dense:
             matrix = torch.zeros((len(x), len(x)), device=self._device)
             matrix[self._one, self._other] = sums
             matrix[self._other, self._one] = sums

@@ -437,7 +437,7 @@ class GradientSum:
 
 
 class BatchWalk:
-    """SVRG steps along batches: all rows move in each step."""
+    """SVRG steps with one batch of comparisons each; every step moves all rows of the map."""
 
     def __init__(self, objective: GPUObjective, snapshot: Point, batch_size: int) -> None:
         self._objective = objective

@@ -201,9 +201,9 @@ class Blocks:
         return (last - first) / self.n_rows if self.totals is None else self.totals[block] / sum(self.totals)
 
     def by_block(self, visits: Visits) -> Iterator[BlockVisits]:
-        """Translate visits of all rows to visits of one block after another.
+        """Split visits to all rows into visits to one block after another.
 
-        All pieces of a pass have the same order of blocks, which is drawn from the seed of the pass.
+        The order of the blocks is drawn from the seed of the pass, so it is the same for all pieces of a pass.
 
         Examples
         --------

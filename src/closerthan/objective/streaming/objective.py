@@ -1,6 +1,7 @@
 """The objective of comparisons that are read in blocks: it wraps a device's objective, which has one block at a time.
 
-Values and gradients are summed block by block, and a walk visits one block after another. Solvers need not know.
+Values and gradients are summed block by block, and a walk visits one block after another. Solvers need not know about
+blocks.
 """
 
 import itertools

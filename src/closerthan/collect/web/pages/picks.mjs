@@ -33,6 +33,7 @@ export class Picking {
     this.done.onclick = () => this.confirm();
     this.bar.className = "picking";
     this.bar.append(task, this.count, this.done);
+    this.texts = buttons.map((button) => button.textContent);
     this.labels = buttons.map((button) => button.getAttribute("aria-label")); // of the options that have one
     this.marks = buttons.map((button) => {
       const mark = document.createElement("span");
@@ -71,7 +72,10 @@ export class Picking {
       this.marks[index].textContent = rank < 0 ? "" : isNumber ? String(rank + 1) : "✓";
       this.marks[index].ariaHidden = String(!isNumber); // that an option is pressed is announced anyway
       const label = this.labels[index];
-      if (label !== null) button.setAttribute("aria-label", `${label} ${this.marks[index].textContent}`);
+      // The mark follows the visible text, so that the label contains both as they are seen.
+      const text = this.texts[index];
+      if (label !== null)
+        button.setAttribute("aria-label", label.replace(text, `${text} ${this.marks[index].textContent}`.trimEnd()));
       if (this.isComplete && rank < 0 && number > 1) button.setAttribute("aria-disabled", "true");
       else button.removeAttribute("aria-disabled");
     }

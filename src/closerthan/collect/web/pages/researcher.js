@@ -62,6 +62,8 @@ const at = (id) => document.getElementById(id);
 const percent = (fraction) => `${Math.round(100 * fraction)} %`;
 /** @param {number} number */
 const count = (number) => number.toLocaleString("en");
+/** @type {(number: number, noun: string) => string} */
+const counted = (number, noun) => `${count(number)} ${noun}${number === 1 ? "" : "s"}`;
 /** @param {number | null} milliseconds */
 const seconds = (milliseconds) => (milliseconds === null ? "–" : `${(milliseconds / 1000).toFixed(1)} s`);
 
@@ -223,9 +225,9 @@ function show(state) {
       [count(progress.running), "active now"],
       [count(progress.dropped), "dropped out"],
       [count(progress.declined), "declined"],
-      ...(progress.excluded ? [[progress.excluded, "excluded by you"]] : []),
-      ...(progress.withdrawn ? [[progress.withdrawn, "withdrew"]] : []),
-      ...(progress.pilots ? [[progress.pilots, "pilots, not counted"]] : []),
+      ...(progress.excluded ? [[count(progress.excluded), "excluded by you"]] : []),
+      ...(progress.withdrawn ? [[count(progress.withdrawn), "withdrew"]] : []),
+      ...(progress.pilots ? [[count(progress.pilots), "pilots, not counted"]] : []),
       [
         count(progress.answers),
         progress.skipped + progress.ties ? `answers, ${progress.skipped} skipped, ${progress.ties} ties` : "answers",
@@ -311,9 +313,8 @@ const MOST_FAULTY = 10; // objects that are listed
 function faultsInWords({ faults, faulty }) {
   const objects = Object.entries(faulty).map(([name, number]) => `${name} (${count(number)})`);
   const more = objects.length > MOST_FAULTY ? ` and ${objects.length - MOST_FAULTY} others` : "";
-  const questions = faults === 1 ? "1 question" : `${count(faults)} questions`;
   return (
-    `${questions} could not be shown and ${faults === 1 ? "does" : "do"} not count, because files are missing or ` +
+    `${counted(faults, "question")} could not be shown and ${faults === 1 ? "does" : "do"} not count, because files are missing or ` +
     `broken: ${objects.slice(0, MOST_FAULTY).join(", ")}${more}. Restore these files in the folder of the study.`
   );
 }
@@ -490,7 +491,13 @@ function drawMap() {
     return;
   }
   const things = new Map(about.objects.map((thing) => [thing.name, thing]));
-  const { drawn: places, spread, names } = latest;
+  const { drawn, spread, names } = latest;
+  // The middle of the range, because the mean may be far from it.
+  const [x0, y0] = [0, 1].map((axis) => {
+    const along = drawn.map((place) => place[axis]);
+    return (Math.min(...along) + Math.max(...along)) / 2;
+  });
+  const places = drawn.map(([x, y]) => [x - x0, y - y0]);
   // On a narrow screen the map has fewer pixels, so that the names stay readable.
   const pixels = Math.max(280, Math.min(MAP, at("map").clientWidth || MAP));
   // Make room for the ellipses, unless they are so large that the map would become small.
@@ -554,7 +561,7 @@ function drawMap() {
     `Version ${latest.version}, from ${count(latest.answers)} answers. Each ellipse contains 95 % of the positions ` +
     "that its object takes on maps fitted to resampled answers." +
     (about.dimensions > 2 ? " The drawing shows the first two principal axes." : "") +
-    (omitted ? ` ${count(omitted)} names would overlap others: point at a dot to see its name.` : "");
+    (omitted ? ` ${counted(omitted, "name")} would overlap others: point at a dot to see its name.` : "");
 }
 
 /** The ellipses around the points; if they cover most of the map, only their outlines.
