@@ -19,7 +19,7 @@ from closerthan.messages import Message
 from closerthan.saved_arrays import read_and_parse
 from closerthan.saving import whole_csv, whole_file
 from closerthan.settings import ENDED
-from closerthan.wording import counted, html_table, percent
+from closerthan.wording import counted, html_table, joined, percent
 
 __all__ = ["SparseDimensions"]
 
@@ -182,7 +182,7 @@ class SparseDimensions:
                 f"{self.weights[:, k].sum():.1f}",
                 f"{int((self.weights[:, k] > 0).sum()):,}",
                 f"{counts[k]} of {self.n_refits}" if self.n_refits else "",
-                ", ".join(name for name, _ in self.top(k)),
+                joined([name for name, _ in self.top(k)]),
             )
             for k in range(self.n_dims)
         ]

@@ -264,9 +264,7 @@ def align(
             raise ParameterError(name, value, f"it must be one of {', '.join(choices)}")
     chosen = loss_named(loss)
     if similarity == "dot" and not isinstance(chosen, STE):
-        raise ParameterError(
-            "loss", loss, 'with similarity="dot" it must be ste; choose cosine or euclidean for others'
-        )
+        raise ParameterError("loss", loss, "with dot products it must be ste; choose cosine or euclidean for others")
     positive(strength=strength)
     if rank is not None:
         whole("rank", rank)

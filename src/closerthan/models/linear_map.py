@@ -23,6 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from closerthan.arrays import Array, inner, one_blas_thread
+from closerthan.checks import ParameterError
 from closerthan.comparisons import Choices, Comparisons
 from closerthan.losses import DotProduct, Loss
 from closerthan.objective.cpu.choices import ChoiceRows, ChoiceSums
@@ -288,8 +289,8 @@ class _Fit:
         n_axes = self._inputs.shape[1]
         rank = min(n_axes, MOST_RANK) if settings.rank is None else settings.rank
         if rank > n_axes:
-            raise ValueError(
-                f"rank is {rank}, but only {n_axes} features of the objects in the answers are independent; lower it"
+            raise ParameterError(
+                "rank", rank, f"only {n_axes} features of the objects in the answers are independent, so lower it"
             )
         self.loss = settings.loss.in_dims(rank)
         self._identity = np.eye(n_axes, rank)

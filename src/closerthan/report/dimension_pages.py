@@ -18,7 +18,7 @@ from closerthan.plotting.maps.thumbnails import thumbnail, thumbnail_sources
 from closerthan.report.packing import encoded
 from closerthan.report.static_page import facts_list, static_page, style_sheet
 from closerthan.saving import whole_folder
-from closerthan.wording import counted, percent
+from closerthan.wording import counted, joined, percent
 
 __all__ = ["write_dimension_pages"]
 
@@ -269,7 +269,7 @@ def _object_page(pages: _Pages, number: int) -> str:
     for k in np.argsort(-weights, kind="stable").tolist():
         if weights[k] <= 0:
             break
-        top = ", ".join(html.escape(name) for name, _ in dimensions.top(k, 4))
+        top = html.escape(joined([name for name, _ in dimensions.top(k, 4)]))
         rows.append(
             f'<span><a href="../{_file_of(k)}">Dimension {k + 1}</a> <small>{top}</small>{_mark(dimensions, k)}</span>'
             f"<div{_class(dimensions, k)}>{_bar(weights[k] / largest)}</div><span>{weights[k]:.2f}</span>"

@@ -9,6 +9,7 @@ import typer
 
 from closerthan.checks import ParameterError
 from closerthan.cli.options import SEED, AnswersFile, OutputFolder, Reading, reading, with_options
+from closerthan.messages import message_of, prefixed
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -90,7 +91,7 @@ def scale(
         except ValueError as error:
             if not name:
                 raise
-            raise ValueError(f"{scaling.each} {name}: {error}") from None
+            raise ValueError(prefixed(f"{scaling.each} {name}: ", message_of(error))) from None
     with whole_folder(folder, replace=output.force) as draft:
         titles = ("level", "value", "scale", "low", "high")
         if scaling.each is None:
