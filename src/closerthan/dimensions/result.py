@@ -130,6 +130,9 @@ class SparseDimensions:
     def advice(self) -> list[str]:
         """Remarks about the dimensions, in sentences; empty if there are none."""
         sentences: list[str] = []
+        if not self.n_dims and self.settings.penalty is None and self.stopped_by:
+            ended = ENDED[self.stopped_by].capitalize()
+            return [f"{ended} before a penalty was chosen, so there are no dimensions yet; let it run longer."]
         if not self.n_dims and self.settings.penalty is None:
             text = "No dimension predicts held-out answers clearly better than guessing"
             sentences.append(
