@@ -30,11 +30,6 @@ from closerthan.objective.cpu.objective import CPUObjective
 from closerthan.solvers.steps import BarzilaiBorwein, Constant, StabilizedBB
 
 HAS_MUSIC = (Path(os.environ.get("CLOSERTHAN_DATA", "")) / MUSIC.name).is_file()
-WITHOUT_MUSIC = pytest.mark.skipif(not HAS_MUSIC, reason="no music data")
-QUICK = [
-    pytest.param(name, marks=[*[pytest.mark.slow] * (name != "figure3"), *[WITHOUT_MUSIC] * (name == "figure4")])
-    for name in EXPERIMENTS
-]
 
 
 # ---- trials ----------------------------------------------------------------------------------------------------------
@@ -416,17 +411,13 @@ def out(tmp_path_factory):
     return tmp_path_factory.mktemp("runs") / "reproduction"
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("name", QUICK)
-def test_every_experiment_has_a_quick_version_that_writes_its_files(name, out):
-    (section,) = reproduce(name, quick=True, out=out)
-    folder = out / name
+def check_files(section, folder):
     pictures = [block.stem for block in section.blocks if isinstance(block, Picture)]
     assert pictures
     for stem in pictures:
         assert (folder / f"{stem}.png").read_bytes().startswith(b"\x89PNG")
         assert "<svg" in (folder / f"{stem}.svg").read_text()
-    text = (folder / f"{name}.md").read_text()
+    text = (folder / f"{section.name}.md").read_text()
     assert section.claims
     assert all(claim.verdict in text for claim in section.claims)
     assert not re.search(r"\bnan\b", text)
@@ -434,6 +425,30 @@ def test_every_experiment_has_a_quick_version_that_writes_its_files(name, out):
         rows = list(csv.DictReader(file))
     assert rows
     assert all(row["trial"] and row["machine"] and row["date"] for row in rows)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(HAS_MUSIC, reason="the next test runs all experiments")
+@pytest.mark.parametrize("name", [name for name in EXPERIMENTS if name != "figure4"])
+def test_every_experiment_has_a_quick_version_that_writes_its_files(name, out):
+    (section,) = reproduce(name, quick=True, out=out)
+    check_files(section, out / name)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not HAS_MUSIC, reason="no music data")
+def test_all_quick_experiments_write_their_files_and_one_page(out):
+    sections = reproduce("all", quick=True, out=out)
+    html, text = (out.with_name(f"{out.name}.{kind}").read_text() for kind in ("html", "md"))
+    assert [section.name for section in sections] == list(EXPERIMENTS)
+    for section in sections:
+        check_files(section, out / section.name)
+        assert f'id="{section.name}"' in html
+        assert all(claim.says.replace("*", "\\*").replace("|", "\\|") in text for claim in section.claims)
+    assert not re.search(r'(src|href)="(?!data:|#)', html)
+    for link in re.findall(r"\]\(([^)]+\.png)\)", text):
+        assert (out.parent / link).is_file()
+    assert (out / "claims.csv").is_file()
 
 
 @pytest.mark.slow
@@ -451,21 +466,6 @@ def test_more_trials_are_added_to_the_first_ones(out):
     before = (out / "more" / "figure3" / "trials.jsonl").read_text()
     reproduce("figure3", trials=2, quick=True, out=out / "more")
     assert (out / "more" / "figure3" / "trials.jsonl").read_text().startswith(before)
-
-
-@pytest.mark.slow
-@pytest.mark.skipif(not HAS_MUSIC, reason="no music data")
-def test_all_experiments_together_make_one_page(out):
-    sections = reproduce("all", quick=True, out=out)
-    html, text = (out.with_name(f"{out.name}.{kind}").read_text() for kind in ("html", "md"))
-    assert len(sections) == len(EXPERIMENTS)
-    for section in sections:
-        assert f'id="{section.name}"' in html
-        assert all(claim.says.replace("*", "\\*").replace("|", "\\|") in text for claim in section.claims)
-    assert not re.search(r'(src|href)="(?!data:|#)', html)
-    for link in re.findall(r"\]\(([^)]+\.png)\)", text):
-        assert (out.parent / link).is_file()
-    assert (out / "claims.csv").is_file()
 
 
 @pytest.mark.slow
