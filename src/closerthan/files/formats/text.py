@@ -93,9 +93,12 @@ class TextTable(Table):
             )
         if header is None:
             header = _has_lists(sample[:2]) or _has_header(path, sample, is_column)
-        self._width = len(sample[0].cells)
+        titles = sample[0].cells
+        if header and len(sample) > 1 and all(len(line.cells) == len(titles) + 1 for line in sample[1:]):
+            titles = ["", *titles]  # R's write.table writes no title for the names of rows
+        self._width = len(titles)
         if header:
-            self.names = tuple(cell.strip() for cell in sample[0].cells)
+            self.names = tuple(cell.strip() for cell in titles)
             self._skipped = sample[0].number + sample[0].n_lines - 1
         else:
             self.names = (None,) * self._width
