@@ -1,5 +1,6 @@
 """Difference scaling: scales of known observers, R's numbers, and bad input."""
 
+import dataclasses
 import itertools
 import os
 from pathlib import Path
@@ -75,7 +76,9 @@ def test_a_wrong_model_is_noticed():
     rows = np.concatenate([one.rows[~(one.rows == 0).any(axis=1)], two.rows[(two.rows == 0).any(axis=1)]])
     result = ct.scale(rows, levels=np.arange(8.0), n_replicates=200)
     assert result.deviance_p < 0.05
-    assert any("deviate from the scale" in sentence for sentence in result.advice)
+    assert "deviate from the scale" in result.advice[0]
+    with_lapses = dataclasses.replace(result, n_parameters=result.n_parameters + 1)
+    assert ("lapses" in result.advice[0], "lapses" in with_lapses.advice[0]) == (True, False)
 
 
 @pytest.mark.slow
