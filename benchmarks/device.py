@@ -19,7 +19,7 @@ import torch
 from closerthan.fit.monitor import Monitor
 from closerthan.fit.stopping import Limits
 from closerthan.losses import LOSSES
-from closerthan.objective.gpu.objective import Answers, GPUObjective
+from closerthan.objective.gpu.objective import ComparisonsOnGPU, GPUObjective
 from closerthan.objective.protocol import StepSchedule
 from closerthan.objective.visits import Visits
 from closerthan.solvers.polyak import Polyak
@@ -72,12 +72,12 @@ def simulate(truth: torch.Tensor, n_answers: int, flipped: float, seed: int) -> 
     return rows
 
 
-def problem(size: Size, where: torch.device, seed: int = 0) -> tuple[Answers, Answers]:
+def problem(size: Size, where: torch.device, seed: int = 0) -> tuple[ComparisonsOnGPU, ComparisonsOnGPU]:
     """Return answers to fit, and noise-free answers to test with."""
     generator = torch.Generator(where).manual_seed(seed)
     truth = torch.randn(size.n_objects, size.n_dims, generator=generator, device=where)
     train = simulate(truth, size.n_answers, size.flipped, seed + 1)
-    return Answers(train), Answers(simulate(truth, N_TEST, 0.0, seed + 2))
+    return ComparisonsOnGPU(train), ComparisonsOnGPU(simulate(truth, N_TEST, 0.0, seed + 2))
 
 
 class TrackedWalk:
@@ -113,7 +113,7 @@ class TrackedObjective(GPUObjective):
         return TrackedWalk(super().polyak_walk(*arguments), self, self.curve)
 
 
-def fitted(size: Size, answers: Answers, test: Answers, loss: str = "ste") -> dict[str, Any]:
+def fitted(size: Size, answers: ComparisonsOnGPU, test: ComparisonsOnGPU, loss: str = "ste") -> dict[str, Any]:
     """Run the default solver; return seconds and held-out error after each eighth of a pass, and after each epoch."""
     objective = TrackedObjective(answers, size.n_objects, LOSSES[loss]().in_dims(size.n_dims), test)
     objective.prepare(Polyak.needs, size.n_dims)
@@ -127,7 +127,7 @@ def fitted(size: Size, answers: Answers, test: Answers, loss: str = "ste") -> di
     }
 
 
-def pass_seconds(size: Size, answers: Answers) -> float:
+def pass_seconds(size: Size, answers: ComparisonsOnGPU) -> float:
     """Return the time of the kernel alone for a pass over all answers, the best of three."""
     objective = GPUObjective(answers, size.n_objects, LOSSES["ste"]())
     x = 0.1 * np.random.default_rng(0).standard_normal((size.n_objects, size.n_dims))
@@ -147,7 +147,7 @@ def _timed(walk: Any, order: Visits) -> float:
     return time.perf_counter() - began
 
 
-def adam(size: Size, answers: Answers, test: Answers, seconds: float) -> dict[str, Any]:
+def adam(size: Size, answers: ComparisonsOnGPU, test: ComparisonsOnGPU, seconds: float) -> dict[str, Any]:
     """Run plain PyTorch, Adam on random batches, for this number of seconds."""
     where = answers.rows.device
     x = (0.1 * torch.randn(size.n_objects, size.n_dims, device=where)).requires_grad_()

@@ -66,15 +66,15 @@ def measured() -> dict[str, float]:
     from closerthan.comparisons import Comparisons
     from closerthan.losses import LOSSES
     from closerthan.objective.cpu.objective import CPU
-    from closerthan.objective.distributed.group import Group
     from closerthan.objective.distributed.launch import Launch
     from closerthan.objective.distributed.objective import Distributed
+    from closerthan.objective.distributed.process_group import ProcessGroup
     from closerthan.objective.protocol import StepSchedule
     from closerthan.objective.visits import ShuffledPass, Visits
 
     launch = Launch.of(os.environ)
     assert launch is not None
-    group = Group(launch)
+    group = ProcessGroup(launch)
     rng = np.random.default_rng(0)
     rows = rng.integers(N_OBJECTS - 2, size=(N_ANSWERS, 3), dtype=np.int32) + np.arange(3, dtype=np.int32)
     rows[:, 1:] = np.where(rows[:, 1:] == rows[:, :1], (rows[:, :1] + 1) % N_OBJECTS, rows[:, 1:])

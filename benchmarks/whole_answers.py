@@ -22,7 +22,7 @@ import numpy as np
 
 import closerthan as ct
 from benchmarks.tables import table
-from closerthan.accuracy import choice_accuracy, pair_scores
+from closerthan.accuracy import pair_scores
 from closerthan.arrays import Array
 from closerthan.calibration import ChoiceCalibration
 from closerthan.comparisons import Choices, Comparisons
@@ -64,7 +64,7 @@ def measured(train: Comparisons, test: Comparisons, n_dims: int, likelihood: str
         for used in ([ChoiceCalibration()] * 2, calibrations[::-1])
     )
     return Scores(
-        choice_accuracy(test, result.embedding),
+        ct.answer_accuracy(test, result.embedding).accuracy,
         -float(raw.mean()) / np.log(2),
         -float(calibrated.mean()) / np.log(2),
         float(np.mean([calibration.slope for calibration in calibrations])),

@@ -10,9 +10,9 @@ import numpy as np
 
 import closerthan as ct
 from closerthan.objective.cpu.objective import CPU
-from closerthan.objective.distributed.group import Group
 from closerthan.objective.distributed.launch import Launch
 from closerthan.objective.distributed.objective import Distributed
+from closerthan.objective.distributed.process_group import ProcessGroup
 from closerthan.solvers import SVRG
 
 N_OBJECTS = 200
@@ -155,7 +155,7 @@ def resumed(device, launch, folder):
 def main():
     folder = Path(sys.argv[2])
     launch = Launch.of(os.environ)
-    group = Group(launch)
+    group = ProcessGroup(launch)
     device = Distributed(CPU(1, least_part=1000), group)
     scenarios = {
         one.__name__: one for one in (fits, penalized, whole_answers, interrupted, unwritable, killed, resumed)

@@ -9,7 +9,6 @@ import pytest
 from closerthan.accuracy import (
     SIMILARITIES,
     chance_levels,
-    choice_accuracy,
     correct_choices,
     log_probabilities,
     log_probability_of_sets,
@@ -17,6 +16,7 @@ from closerthan.accuracy import (
     pair_similarities,
 )
 from closerthan.comparisons import Choices, Comparisons
+from closerthan.evaluate.answer_accuracy import answer_accuracy
 from closerthan.losses import CKL, LOSSES, STE, TSTE, loss_named
 from closerthan.metrics import log_odds
 
@@ -62,8 +62,8 @@ def test_ties_at_the_edge_of_an_answer_are_split(ranked):
 
 def test_the_most_central_object_is_opposite_the_least_similar_pair():
     central = Comparisons.from_triplets([[0, 2, 1], [1, 2, 0]], answers=[0, 0])
-    assert choice_accuracy(central, [[0.0], [4.0], [2.0]]) == 1.0
-    assert choice_accuracy(central, [[0.0], [2.0], [4.0]]) == 0.0
+    assert answer_accuracy(central, [[0.0], [4.0], [2.0]]).accuracy == 1.0
+    assert answer_accuracy(central, [[0.0], [2.0], [4.0]]).accuracy == 0.0
 
 
 def test_accuracy_of_odd_one_out_agrees_with_a_plain_count():
@@ -76,7 +76,7 @@ def test_accuracy_of_odd_one_out_agrees_with_a_plain_count():
     for a, b, odd in triads:
         similar = [x[b] @ x[odd], x[a] @ x[odd], x[a] @ x[b]]
         count += int(np.argmax(similar) == 2)
-    assert choice_accuracy(answers, x, similarity="dot") == pytest.approx(count / 300)
+    assert answer_accuracy(answers, x, similarity="dot").accuracy == pytest.approx(count / 300)
 
 
 def test_cosine_ignores_lengths():
@@ -87,18 +87,18 @@ def test_cosine_ignores_lengths():
 
 def test_an_unknown_similarity_is_refused_by_name():
     with pytest.raises(ValueError, match="similarity is 'cosin'; it must be one of euclidean, dot, cosine"):
-        choice_accuracy([[0, 1, 2]], np.zeros((3, 1)), similarity="cosin")
+        answer_accuracy([[0, 1, 2]], np.zeros((3, 1)), similarity="cosin")
     assert SIMILARITIES == ("euclidean", "dot", "cosine")
 
 
 def test_a_map_with_too_few_rows_is_refused():
     with pytest.raises(ValueError, match="a row for each of 3 objects"):
-        choice_accuracy([[0, 1, 2]], np.zeros((2, 1)))
+        answer_accuracy([[0, 1, 2]], np.zeros((2, 1)))
 
 
 def test_a_map_with_missing_coordinates_is_refused():
     with pytest.raises(ValueError, match="embedding has NaN or infinity; all coordinates must be finite"):
-        choice_accuracy([[0, 1, 2]], [[0.0], [np.nan], [1.0]])
+        answer_accuracy([[0, 1, 2]], [[0.0], [np.nan], [1.0]])
 
 
 @pytest.mark.parametrize("loss", [STE(), TSTE(alpha=3.0), TSTE(alpha=2.5), TSTE(alpha=3.0).in_kernels(), CKL()])

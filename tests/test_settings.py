@@ -404,7 +404,7 @@ OTHERS = (
     "theory.py",  # counts epochs of the theorems
     "objects/views.py", "cli/commands/views.py",  # n_starts of embed_views
     "uncertainty/learning_curve.py",  # has two starts unless n_starts says otherwise
-    "files/formats/second_process.py", "objective/streaming/shuffling.py",  # patience and windows of other things
+    "files/formats/binary/second_process.py", "objective/streaming/shuffling.py",  # patience and windows of others
     "collect/choosing/judging.py",
 )  # fmt: skip
 

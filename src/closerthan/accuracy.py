@@ -29,14 +29,13 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import comb
 
 from closerthan.arrays import Array
-from closerthan.checks import ParameterError, checked
+from closerthan.checks import ParameterError
 from closerthan.comparisons import Choices, Comparisons
 
 __all__ = [
     "SIMILARITIES",
     "Similarity",
     "chance_levels",
-    "choice_accuracy",
     "correct_choices",
     "log_probabilities",
     "pair_scores",
@@ -51,32 +50,6 @@ _SETS = 1 << 12  # sets per block, for the same reason
 # Limits and step of the integral over log t for sets. Beyond these limits less than 1e-16 of the mass of exp(-t) is
 # left; with this step the result agrees with exact sums to 1e-12.
 LOWEST_LOG_TIME, HIGHEST_LOG_TIME, LOG_TIME_STEP = 38.0, 3.8, 0.1
-
-
-@checked
-def choice_accuracy(
-    answers: Comparisons | Choices | ArrayLike, embedding: ArrayLike, *, similarity: str = "euclidean"
-) -> float:
-    """Return the fraction (by weight) of whole answers in which a map makes the same choice; ties are split.
-
-    Parameters
-    ----------
-    answers
-        The answers. Comparisons that are from the same answer (``Comparisons.answers``) count as one.
-    embedding
-        The map, one row per object.
-    similarity
-        "euclidean" (near is similar), or the "dot" product or "cosine" of two rows.
-
-    Examples
-    --------
-    >>> odd_one_out = Comparisons.from_triplets([[0, 1, 2], [1, 0, 2]], answers=[0, 0])
-    >>> choice_accuracy(odd_one_out, [[0.0], [1.0], [5.0]]), choice_accuracy(odd_one_out, [[0.0], [0.0], [0.0]])
-    (1.0, 0.3333333333333333)
-    """
-    choices = answers if isinstance(answers, Choices) else Choices.of(Comparisons.of(answers, unmentioned="ignore"))
-    right = correct_choices(choices, pair_similarities(choices, embedding, similarity))
-    return float(np.average(right, weights=choices.weights))
 
 
 def pair_similarities(choices: Choices, embedding: ArrayLike, similarity: str = "euclidean") -> Array:

@@ -16,6 +16,7 @@ from closerthan.arrays import Array, one_blas_thread
 from closerthan.comparisons import Choices
 from closerthan.comparisons.questions import consecutive_numbers
 from closerthan.metrics import clustered_number, error_interval
+from closerthan.registry import JsonObject
 from closerthan.representation import tabulated
 from closerthan.signatures import readable
 from closerthan.wording import percent
@@ -180,7 +181,7 @@ class Calibration:
         curve = self.slope * np.sign(score) * np.abs(score) ** self.power
         return np.asarray(self.lapse / 2 + (1 - self.lapse) * expit(curve))
 
-    def to_data(self) -> dict[str, Any]:
+    def to_data(self) -> JsonObject:
         """Return the calibration as JSON data."""
         return dataclasses.asdict(self)
 

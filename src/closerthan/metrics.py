@@ -17,8 +17,8 @@ from closerthan.objective import agreement
 from closerthan.representation import shows_fields, tabulated
 
 __all__ = [
-    "Alignment",
     "Interval",
+    "ProcrustesFit",
     "Retrieval",
     "clustered_number",
     "distances",
@@ -320,7 +320,7 @@ def _estimated_from_sample(
 
 
 @shows_fields
-class Alignment(NamedTuple):
+class ProcrustesFit(NamedTuple):
     """One map aligned with another."""
 
     aligned: NDArray[np.float64]
@@ -328,7 +328,7 @@ class Alignment(NamedTuple):
 
 
 @checked
-def procrustes(embedding: ArrayLike, reference: ArrayLike, *, scaling: bool = True) -> Alignment:
+def procrustes(embedding: ArrayLike, reference: ArrayLike, *, scaling: bool = True) -> ProcrustesFit:
     """Align a map with a reference by translation, rotation, reflection and (unless ``scaling=False``) scaling.
 
     The distance is the sum of squared residuals divided by the reference's sum of squares about its centre. The map
@@ -355,7 +355,7 @@ def procrustes(embedding: ArrayLike, reference: ArrayLike, *, scaling: bool = Tr
     size = float(np.sum(x**2))
     scale = float(trace) / size if scaling and size > 0 else 1.0
     aligned = scale * x @ rotation
-    return Alignment(aligned + centre, float(np.sum((aligned - centred) ** 2)) / spread)
+    return ProcrustesFit(aligned + centre, float(np.sum((aligned - centred) ** 2)) / spread)
 
 
 @shows_fields

@@ -3,13 +3,27 @@
 import dataclasses
 import inspect
 import math
-from collections.abc import Callable, Mapping
-from typing import Any, TypeVar
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
-__all__ = ["UserDefined", "as_data", "from_data", "is_library_class", "name_of", "parameters", "resolve"]
+__all__ = [
+    "JsonObject",
+    "UserDefined",
+    "as_data",
+    "from_data",
+    "is_library_class",
+    "name_of",
+    "parameters",
+    "resolve",
+]
 
 Kind = TypeVar("Kind")
 Registry = Mapping[str, Callable[[], Any]]
+if TYPE_CHECKING:
+    Json: TypeAlias = "bool | int | float | str | Sequence[Json] | Mapping[str, Json] | None"
+    JsonObject: TypeAlias = Mapping[str, Json]  # data that json.dumps accepts
+else:
+    JsonObject = Mapping[str, Any]  # typing.get_type_hints cannot resolve a recursive type in other modules
 
 
 def resolve(choice: Any, registry: Mapping[str, Callable[[], Kind]], kind: type[Kind], noun: str) -> Kind:

@@ -178,7 +178,7 @@ class Result:
             return "unknown"
         if self.candidates:
             return self.candidates[0].loss
-        return self.settings.loss_name or str(self.settings.to_data()["loss"]["name"])
+        return self.settings.loss_name or str(self.settings.loss_data["name"])
 
     @property
     def penalty(self) -> float:

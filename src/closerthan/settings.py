@@ -10,11 +10,11 @@ import time
 from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self, TypedDict, TypeVar, get_args
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self, TypedDict, TypeVar, Unpack, get_args
 
 from closerthan.checks import ParameterError, check_keywords, number, whole
 from closerthan.losses import LOSSES, Loss, loss_named, name_with_parameter
-from closerthan.registry import UserDefined, as_data, from_data, name_of, parameters
+from closerthan.registry import JsonObject, UserDefined, as_data, from_data, name_of, parameters
 from closerthan.representation import tabulated
 
 if TYPE_CHECKING:
@@ -79,13 +79,9 @@ def _fraction_or_file(text: str) -> float | Path | None:
         return Path(text)
 
 
-class FitOptions(TypedDict, total=False):
-    """Keyword arguments that every function that fits maps accepts; :func:`closerthan.embed` explains each.
+class _CommonOptions(TypedDict, total=False):
+    """The fields of :class:`Settings` that are keyword arguments of functions."""
 
-    All except ``device``, ``n_threads``, ``progress`` and ``callback`` are fields of :class:`Settings`.
-    """
-
-    loss: "str | Loss"
     penalty: float | str | None
     likelihood: str
     solver: "str | Solver"
@@ -99,6 +95,22 @@ class FitOptions(TypedDict, total=False):
     time_limit: float | None
     seed: "int | np.random.Generator | None"
     device: "str | Device"
+
+
+class SettingChanges(_CommonOptions, total=False):
+    """Keyword arguments that change settings: the fields of :class:`Settings`."""
+
+    n_dims: int
+    loss: "str | Loss | UserDefined"
+
+
+class _LossOption(TypedDict, total=False):
+    loss: "str | Loss"
+
+
+class FitOptions(_LossOption, _CommonOptions, total=False):
+    """Keyword arguments that every function that fits maps accepts; :func:`closerthan.embed` explains each."""
+
     n_threads: int | None
     progress: bool | str
     callback: "Callable[[Record, Array], object] | None"
@@ -417,7 +429,7 @@ class Settings:
             settings["n_dims"] = n_dims
         return cls().replace(**settings) if base is None else base.replace(**settings)  # type: ignore[return-value]
 
-    def replace(self, **changes: Any) -> Self:
+    def replace(self, **changes: Unpack[SettingChanges]) -> Self:
         """Return these settings with some fields changed.
 
         A loss whose parameters depend on the number of dimensions follows a change of that number.
@@ -429,7 +441,7 @@ class Settings:
         """
         if "n_dims" in changes and "loss" not in changes and self.loss_name is not None:
             changes["loss"] = self.loss_name
-        return dataclasses.replace(self, **changes)
+        return dataclasses.replace(self, **changes)  # type: ignore[arg-type]
 
     def with_starts(self, number: int) -> Self:
         """Return these settings with another number of random starts."""
@@ -451,27 +463,33 @@ class Settings:
         """Return the settings for further fits: default number of starts, no early stopping, no time limit."""
         return self.replace(n_starts=None, validation=None, time_limit=None)
 
-    def trial(self, length: int, tolerance: float | None = None, **changes: Any) -> Self:
+    def trial(self, length: int, **changes: Unpack[SettingChanges]) -> Self:
         """Return settings for a fit of at most ``length`` epochs from one start, without a validation set."""
-        return self.replace(n_starts=1, tolerance=tolerance, window=None, validation=None, epochs=length, **changes)
+        trial = SettingChanges(n_starts=1, tolerance=None, window=None, validation=None, epochs=length)
+        return self.replace(**(trial | changes))
 
     def replicate(self, epochs: int) -> Self:
         """Return settings for refitting resampled answers: one start, no validation split, ``epochs`` epochs."""
         return self.replace(n_starts=1, validation=None, by="answers", epochs=epochs, seed=None)
 
-    def decisive_data(self) -> dict[str, Any]:
+    def decisive_data(self) -> JsonObject:
         """Return the settings that determine the map, in the form of :meth:`to_data`: all except the time limit."""
         data = {name: value for name, value in self.to_data().items() if name != "time_limit"}
         return data if self.must_choose else data | {"n_starts": self.random_starts}
 
-    def to_data(self) -> dict[str, Any]:
+    def to_data(self) -> JsonObject:
         """Return data for JSON, with the loss and the solver as names and parameters."""
         from closerthan.solvers import SOLVERS
 
         data = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
-        data["loss"] = {"name": AUTO} if self.is_auto else as_data(self.loss, LOSSES)
+        data["loss"] = self.loss_data
         data["solver"] = as_data(self.solver, SOLVERS)
         return data
+
+    @property
+    def loss_data(self) -> dict[str, Any]:
+        """The name and the parameters of the loss."""
+        return {"name": AUTO} if self.is_auto else as_data(self.loss, LOSSES)
 
     @classmethod
     def from_data(cls, data: Mapping[str, Any]) -> Self:

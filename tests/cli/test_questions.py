@@ -25,6 +25,10 @@ def test_a_table_of_questions_with_answers_can_be_fitted(tmp_path, monkeypatch):
     with open("first.csv", newline="") as file:
         table = list(csv.DictReader(file))
     assert set(table[0]) == {"anchor", "left", "right"}
+    (tmp_path / "objects.csv").write_text('name,file,text,alt\n"cat, black",,"a\nb",\nbee,,,\nowl,,,\n')
+    closerthan("questions", "--names", "objects.csv", "--count", 3, "--out", "second.csv")
+    with open("second.csv", newline="") as file:
+        assert {row["anchor"] for row in csv.DictReader(file)} == {"cat, black", "bee", "owl"}
     with open("answered.csv", "w", newline="") as file:
         writer = csv.DictWriter(file, ["anchor", "left", "right", "answer"])
         writer.writeheader()

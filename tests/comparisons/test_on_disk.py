@@ -12,8 +12,8 @@ from conftest import random_comparisons
 
 from closerthan import Comparisons
 from closerthan.arrays import frozen
-from closerthan.comparisons import StoredComparisons
 from closerthan.comparisons.on_disk import LARGE, FileRows, TemporaryRows, in_blocks, large_file, survey_rows
+from closerthan.comparisons.stored import StoredComparisons
 
 
 def temporary(array, block_rows=7):

@@ -9,7 +9,7 @@ import pytest
 from conftest import in_files, random_comparisons
 
 from closerthan import Comparisons, metrics
-from closerthan.comparisons import StoredComparisons
+from closerthan.comparisons.stored import StoredComparisons
 from closerthan.fit.checkpoint import fingerprint
 from closerthan.metrics import effective_number
 

@@ -9,8 +9,8 @@ from typer.testing import CliRunner
 
 import closerthan as ct
 from closerthan.cli import app
-from closerthan.comparisons import StoredComparisons
 from closerthan.comparisons.chains import find_chains
+from closerthan.comparisons.stored import StoredComparisons
 from closerthan.evaluate.cross_validation import folds
 from closerthan.files.meaning.reading import Reading
 from closerthan.files.stored.large import Portion, read_large

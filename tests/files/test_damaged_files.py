@@ -15,8 +15,8 @@ from rows_by_name import rows_by_name
 
 import closerthan as ct
 from closerthan.files import read_answers, read_map, write_comparisons, write_map
-from closerthan.files.formats.parquet import ParquetTable
-from closerthan.files.formats.text import ARROW_FROM
+from closerthan.files.formats.binary.parquet import ParquetTable
+from closerthan.files.formats.text.delimited_text import ARROW_FROM
 from closerthan.files.labels import read_labels
 from closerthan.files.meaning.answers import read
 from closerthan.files.meaning.reading import Reading

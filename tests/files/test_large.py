@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 
 import closerthan as ct
-from closerthan.comparisons import StoredComparisons, on_disk
+from closerthan.comparisons import on_disk
 from closerthan.comparisons.on_disk import FileRows
+from closerthan.comparisons.stored import StoredComparisons
 from closerthan.files import read_answers
-from closerthan.files.formats.parquet import open_parquet
+from closerthan.files.formats.binary.parquet import open_parquet
 from closerthan.files.meaning.reading import Reading
 from closerthan.files.stored.large import Portion, read_large
 from closerthan.files.stored.row_columns import RowColumns

@@ -5,7 +5,7 @@ import pytest
 from scipy import io
 
 from closerthan.files import read_answers
-from closerthan.files.formats.second_process import read_arrays
+from closerthan.files.formats.binary.second_process import read_arrays
 
 
 @pytest.fixture

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from closerthan.files import read_answers
-from closerthan.files.formats.hdf5 import datasets
+from closerthan.files.formats.binary.hdf5 import datasets
 
 h5py = pytest.importorskip("h5py")
 

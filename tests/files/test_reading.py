@@ -16,7 +16,7 @@ from rows_by_name import rows_by_name
 import closerthan as ct
 from closerthan.comparisons.column_names import ALIASES, NUMBERED
 from closerthan.files import read_answers, read_comparisons
-from closerthan.files.formats.arrow_text import Shape, read_with_arrow
+from closerthan.files.formats.text.arrow_text import Shape, read_with_arrow
 from closerthan.files.meaning.columns import KINDS
 from closerthan.files.meaning.interpretation import RULES
 from closerthan.files.meaning.numbering import number_objects

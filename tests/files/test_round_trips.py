@@ -238,6 +238,13 @@ def test_a_map_is_read_back_exactly(tmp_path, form, points, data):
     assert called == names
 
 
+def test_the_first_column_without_a_title_that_pandas_writes_holds_names_and_no_coordinates(tmp_path):
+    (tmp_path / "map.csv").write_text(",x1,x2\n0,0.1,0.2\n1,0.3,0.4\n2,0.5,0.6\n")
+    points, names = read_map(tmp_path / "map.csv")
+    assert points.tolist() == [[0.1, 0.2], [0.3, 0.4], [0.5, 0.6]]
+    assert names == ("0", "1", "2")
+
+
 def test_a_map_is_read_from_a_saved_result(tmp_path):
     result = ct.embed(ct.Comparisons.from_triplets([["a", "b", "c"]]), n_dims=1, seed=0, epochs=2)
     result.save(tmp_path / "fit.npz")

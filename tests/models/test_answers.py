@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 import closerthan as ct
-from closerthan.accuracy import choice_accuracy
 from closerthan.comparisons import Choices
 from closerthan.models.answers import MEASURES
 
@@ -34,7 +33,7 @@ def test_every_answer_is_the_one_that_the_similarity_gives(features, question, s
     assert answers.n_answers == 200
     assert len(answers) == 200 * COMPARISONS[question]
     of_features = {"similarities": "dot", "dissimilarities": "euclidean"}.get(similarity, similarity)
-    assert choice_accuracy(answers, features, similarity=of_features) == 1.0
+    assert ct.answer_accuracy(answers, features, similarity=of_features).accuracy == 1.0
 
 
 @pytest.mark.parametrize("question", QUESTIONS)
@@ -59,7 +58,10 @@ def test_files_of_several_kinds_of_questions_are_answered(features):
     odd = ct.answers_from(features, 50, question="odd-one-out")
     rows = np.concatenate([triplets.rows, odd.rows])
     mixed = ct.Comparisons.from_triplets(rows, answers=np.concatenate([np.arange(50), 50 + odd.answers]))
-    assert choice_accuracy(ct.answers_from(features, mixed, similarity="dot"), features, similarity="dot") == 1.0
+    assert (
+        ct.answer_accuracy(ct.answers_from(features, mixed, similarity="dot"), features, similarity="dot").accuracy
+        == 1.0
+    )
 
 
 def test_drawn_answers_follow_luces_rule():

@@ -7,7 +7,7 @@ import pytest
 
 import closerthan as ct
 from closerthan.accuracy import log_probabilities
-from closerthan.losses import CKL, STE, TSTE
+from closerthan.losses import CKL, STE, TSTE, Penalized
 from closerthan.objective.answer_terms import AnswerModel, Design, PlacedAnswers, Terms, outcomes
 
 N_OBJECTS, N_PEOPLE = 8, 4
@@ -53,7 +53,7 @@ def test_gradients_are_those_of_finite_differences(terms, loss, is_fixed):
     rng = np.random.default_rng(1)
     design, x = Design.of(terms, PLACES), rng.normal(size=(N_OBJECTS, 2))
     answers = answers_of_all_kinds()
-    model = AnswerModel(answers, design, SPREADS, loss, n_dims=2, penalty=0.1, fixed=x if is_fixed else None)
+    model = AnswerModel(answers, design, SPREADS, Penalized(loss, 0.1), n_dims=2, fixed=x if is_fixed else None)
     point = model.vector(x, rng.normal(size=design.n_numbers), rng.normal(size=(N_PEOPLE, design.n_numbers)))
     moves = 1e-6 * np.eye(len(point))[:, :, None]
     slopes = [(model.at(point + move).value - model.at(point - move).value) / 2e-6 for move in moves]

@@ -17,8 +17,9 @@ from paths import ROOT
 from whole_answers import N_OBJECTS, some_answers
 
 import closerthan as ct
-from closerthan.comparisons import Choices, StoredComparisons
+from closerthan.comparisons import Choices
 from closerthan.comparisons.on_disk import FileRows
+from closerthan.comparisons.stored import StoredComparisons
 from closerthan.files.stored.large import Portion
 from closerthan.files.stored.parts import Place, read_part
 from closerthan.fit.checkpoint import fingerprint
@@ -333,7 +334,7 @@ def test_people_whose_answers_are_in_several_parts_cannot_be_held_out(apart):
 
 @needs_torch
 def test_two_processes_on_one_gpu_are_an_error():
-    from closerthan.objective.distributed.group import connection_errors
+    from closerthan.objective.distributed.process_group import connection_errors
 
     with pytest.raises(ValueError, match="process 2 of 2 shares its GPU"), connection_errors(1, 2):
         raise RuntimeError("NCCL error: invalid usage, ncclInvalidUsage")
@@ -416,7 +417,7 @@ class Store(dict):
 
 @needs_torch
 def test_a_process_that_is_silent_is_noticed():
-    from closerthan.objective.distributed.group import BEAT, SILENCE, Heartbeat
+    from closerthan.objective.distributed.process_group import BEAT, SILENCE, Heartbeat
 
     store = Store()
     first, second, third = (Heartbeat(rank, 3, store) for rank in range(3))

@@ -37,7 +37,7 @@ RESULTS = {
     "Distances": ct.datasets.eurodist,
     "Synthetic": lambda: ct.datasets.synthetic(5, 2, 10, 4),
     "PrincipalAxes": lambda: ct.geometry.principal_axes(POINTS),
-    "Alignment": lambda: ct.metrics.procrustes(POINTS, POINTS),
+    "ProcrustesFit": lambda: ct.metrics.procrustes(POINTS, POINTS),
     "Retrieval": lambda: ct.metrics.retrieval(POINTS, NAMES, POINTS, NAMES),
     "InnerLoop": lambda: ct.theory.inner_loop(1e-5, 1.0, 100),
 }

@@ -140,6 +140,25 @@ def test_comparisons_of_one_answer_are_of_one_view(two_views):
     np.testing.assert_array_equal(held[::2], held[1::2])
 
 
+def test_one_map_is_enough_for_noisy_answers_of_several_comparisons():
+    rng = np.random.default_rng(0)
+    points = np.array([[0.0, 0.0], [4.0, 0.0], [0.0, 4.0]])[np.arange(12) % 3] + 0.4 * rng.normal(size=(12, 2))
+    items = np.array([rng.permutation(12)[:4] for _ in range(300)])
+    apart = np.linalg.norm(points[items][:, :, None] - points[items][:, None], axis=3).sum(axis=2)
+    odd = items[np.arange(300), np.argmax(apart + 0.8 * rng.normal(size=(300, 4)), axis=1)]
+    rows = [[one, other, o] for shown, o in zip(items.tolist(), odd.tolist(), strict=True)
+            for one in shown for other in shown if len({one, other, o}) == 3]  # fmt: skip
+    answers = ct.Comparisons.from_triplets(rows, answers=np.repeat(np.arange(300), 6))
+    assert ct.embed_views(answers, n_dims=2, most=2, n_starts=4).n_views == 1
+
+
+def test_a_guess_of_the_odd_one_has_the_probability_of_chance():
+    three = [[0, 1, 2], [1, 0, 2]]
+    four = [[one, other, 3] for one in range(3) for other in range(3) if one != other]
+    model = Mixture.of(ct.Comparisons.from_triplets([*three, *four], answers=[0] * 2 + [1] * 6))
+    np.testing.assert_allclose(np.exp(model.log_guess), [1 / 3, 1 / 4])
+
+
 def test_the_same_seed_gives_the_same_bits(two_views):
     one, other = (ct.embed_views(two_views[0], 2, n_dims=1, n_starts=1, seed=3) for _ in range(2))
     np.testing.assert_array_equal(one.maps, other.maps)

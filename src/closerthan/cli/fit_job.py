@@ -127,7 +127,7 @@ def fit_and_write(job: FitJob, folder: Path, judging: Judging, writing: Writing,
         if origin.dims is not None:
             place = [line.name for line in lines].index("Dimensions")
             lines[place] = lines[place]._replace(note=origin.dims.verdict)
-        if people is not None:  # after the facts about the comparisons
+        if people is not None:  # these facts come after those about the comparisons
             weighting = "weighted" if people.is_weighted else "all count the same"
             lines.insert(2, Fact("People", f"{len(people.people):,}, {weighting}", "; ".join(people.sentences)))
         measured = None

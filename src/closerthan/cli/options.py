@@ -1,8 +1,10 @@
 """Options that several commands share, in groups: each group becomes one frozen object that a command receives."""
 
 import copy
+import csv
 import functools
 import inspect
+import io
 import re
 import sys
 import typing
@@ -35,6 +37,10 @@ AnswersFile = Annotated[
     Path, typer.Argument(metavar="FILE", help="The answers: a file, or the folder of a study.", show_default=False)
 ]
 MapFile = Annotated[Path, typer.Argument(metavar="MAP", help="A map, or the folder of a fit.", show_default=False)]
+Seed = Annotated[int, typer.Option(metavar="NUMBER", min=0, help="The same seed gives the same result.")]
+Threads = Annotated[
+    int | None, typer.Option(metavar="NUMBER", min=1, help="Number of threads; by default one per core.")
+]
 Force = Annotated[bool, typer.Option("--force", help="Replace an existing file.")]
 FigureFormat = Annotated[str, _output_option("--format", metavar="png|pdf|svg", help="Format of the figures.")]
 
@@ -89,7 +95,7 @@ def _as_common(parameter: inspect.Parameter) -> inspect.Parameter:
 
 
 @dataclass(frozen=True)
-class Reading:
+class AnswersReader:
     """Options for reading a file of answers.
 
     Attributes
@@ -127,7 +133,7 @@ class Reading:
 
 @dataclass(frozen=True)
 class _ReadingOptions:
-    """The options of :class:`Reading` as text and paths."""
+    """The options of :class:`AnswersReader` as text and paths."""
 
     kind: Annotated[
         str | None,
@@ -148,7 +154,10 @@ class _ReadingOptions:
         _reading_option(metavar="NUMBERING", help="How the file refers to objects: 0-based, 1-based or names."),
     ] = None
     names: Annotated[
-        Path | None, _reading_option(metavar="FILE", help="A text file with the names of the objects, one per line.")
+        Path | None,
+        _reading_option(
+            metavar="FILE", help="Names of the objects: a text file, one per line, or a CSV file with a column name."
+        ),
     ] = None
     objects: Annotated[
         int | None, _reading_option(metavar="NUMBER", min=3, help="Number of objects, if some never occur.")
@@ -184,19 +193,21 @@ class _ReadingOptions:
         str | None, _reading_option(metavar="NAME", help="Array to read from a .npz or .mat, or table from a .zip.")
     ] = None
 
-    def parsed(self) -> Reading:
+    def parsed(self) -> AnswersReader:
         values = {
             **vars(self),
             "column": _columns(self.column or []),
-            "names": None if self.names is None else _lines(self.names),
+            "names": None if self.names is None else _names_in(self.names),
             "where": _where(self.where or []),
             "delimiter": None if self.delimiter is None else self.delimiter.replace("\\t", "\t"),
         }
         argument_of = {"column": "columns", "objects": "n_objects"}
-        return Reading({argument_of.get(name, name): value for name, value in values.items() if value is not None})
+        return AnswersReader(
+            {argument_of.get(name, name): value for name, value in values.items() if value is not None}
+        )
 
 
-def reading(**values: Any) -> Reading:
+def reading(**values: Any) -> AnswersReader:
     """Parse the command-line options for reading a file of answers."""
     return _ReadingOptions(**values).parsed()
 
@@ -538,9 +549,13 @@ def _where(conditions: list[str]) -> dict[str | int, Any] | None:
     return where or None
 
 
-def _lines(path: Path) -> list[str]:
+def _names_in(path: Path) -> list[str]:
+    """Return the lines of a file, or the column called name if it is a table such as objects.csv of a study."""
     try:
-        lines = path.read_text(encoding="utf-8-sig").splitlines()
+        text = path.read_text(encoding="utf-8-sig")
     except UnicodeDecodeError as error:
         raise ValueError(f"{path} cannot be read as names, one per line: {error}") from None
-    return [line for line in lines if line]
+    table = csv.DictReader(io.StringIO(text))
+    is_table = path.suffix == ".csv" and "name" in (table.fieldnames or ())
+    names = [row["name"] or "" for row in table] if is_table else text.splitlines()
+    return [name for name in names if name]

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from closerthan.checks import ParameterError
+from closerthan.registry import JsonObject
 from closerthan.saving import TakenError, json_text, whole_csv, whole_folder, without_links, writable_beside
 
 if TYPE_CHECKING:
@@ -269,7 +270,7 @@ class FitOutput:
     findings: "Findings | None" = None
     groups: "Clustering | None" = None
 
-    def to_data(self) -> dict[str, Any]:
+    def to_data(self) -> JsonObject:
         """Return the content of settings.json."""
         from closerthan import __version__
 

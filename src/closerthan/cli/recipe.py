@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from closerthan.cli.options import Reading, reading
+from closerthan.cli.options import AnswersReader, reading
 
 if TYPE_CHECKING:
-    from closerthan.report.repeat import Code, Source
+    from closerthan.report.repeat import Code, FileSource
     from closerthan.settings import Settings
     from closerthan.uncertainty.replicates import Replicates
 
@@ -34,8 +34,8 @@ class Recipe:
     """
 
     command: str
-    answers: "Source | Code"
-    early_stopping: "Source | None" = None
+    answers: "FileSource | Code"
+    early_stopping: "FileSource | None" = None
     commands: Mapping[str, str] = dataclasses.field(default_factory=dict)
     python_after: str = ""
 
@@ -43,7 +43,7 @@ class Recipe:
     def of(
         cls,
         context: typer.Context,
-        reading: Reading,
+        reading: AnswersReader,
         validation_file: Path | None,
         names: Sequence[str] | None,
     ) -> "Recipe":
@@ -79,22 +79,22 @@ def command_about(context: typer.Context, name: str) -> str:
 
 
 def _sources(
-    context: typer.Context, reading: Reading, validation_file: Path | None, names: Sequence[str] | None
-) -> "tuple[Source, Source | None]":
+    context: typer.Context, reading: AnswersReader, validation_file: Path | None, names: Sequence[str] | None
+) -> "tuple[FileSource, FileSource | None]":
     """Return the sources from which Python code reads the answers, and those for early stopping."""
     from closerthan.files.meaning.matching import about
-    from closerthan.report.repeat import Code, Source
+    from closerthan.report.repeat import Code, FileSource
 
     options = dict(reading.arguments)
     if "names" in options:  # the code reads the file of names, since there may be many names
         lines = f'pathlib.Path({str(context.params["names"])!r}).read_text(encoding="utf-8-sig").splitlines()'
         options["names"] = Code(f"[name for name in {lines} if name]")
-    answers = Source(str(context.params["file"]), options)
+    answers = FileSource(str(context.params["file"]), options)
     if validation_file is None:
         return answers, None
     code = {"names": Code("comparisons.names"), "n_objects": Code("comparisons.n_objects")}
     same = {name: code.get(name, value) for name, value in about(validation_file, 1, names).items()}
-    return answers, Source(str(validation_file), {**same, **options})
+    return answers, FileSource(str(validation_file), {**same, **options})
 
 
 def _file(context: typer.Context) -> str:

@@ -7,13 +7,11 @@ from closerthan.comparisons.on_disk import array_bytes
 from closerthan.comparisons.parsing import most_objects
 from closerthan.comparisons.questions import pair_questions
 from closerthan.comparisons.rows import first_mentions, pair_numbers, pairs_of, reversed_rows
-from closerthan.comparisons.stored import StoredComparisons
 from closerthan.comparisons.trials import Trials
 
 __all__ = [
     "Choices",
     "Comparisons",
-    "StoredComparisons",
     "Trials",
     "array_bytes",
     "first_mentions",

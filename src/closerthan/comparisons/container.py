@@ -27,12 +27,14 @@ from closerthan.comparisons.grouping import (
     number_of_units,
     split_unit,
 )
-from closerthan.comparisons.on_disk import array_bytes, count_numbers, survey_rows, weight_summary
+from closerthan.comparisons.on_disk import array_bytes, count_numbers, large_file, survey_rows, weight_summary
 from closerthan.comparisons.parsing import (
     CHUNK,
     COMPARISON_DEFAULTS,
     MEANING,
+    Columns,
     ComparisonOptions,
+    OptionalColumns,
     checked_weights,
     count_objects,
     name_in_message,
@@ -208,7 +210,7 @@ class Comparisons:
 
     @classmethod
     @checked
-    def from_columns(cls, rows: NDArray[np.int32], n_objects: int, **columns: Any) -> "Comparisons":
+    def from_columns(cls, rows: NDArray[np.int32], n_objects: int, **columns: Unpack[OptionalColumns]) -> "Comparisons":
         """Create comparisons from attributes that have been checked already.
 
         Rows in a large memory-mapped file make a :class:`~closerthan.comparisons.stored.StoredComparisons`, so that
@@ -219,12 +221,14 @@ class Comparisons:
         >>> Comparisons.from_columns(np.array([[0, 1, 2]], dtype=np.int32), 3)
         Comparisons(1 triplet of 3 objects)
         """
+        if large_file(rows) is None:
+            return Comparisons(rows, n_objects, **columns)
         from closerthan.comparisons.stored import StoredComparisons  # a subclass, so it is imported late
 
         stored = StoredComparisons.can_hold({"rows": rows, **columns})
         return (StoredComparisons if stored else Comparisons)(rows, n_objects, **columns)
 
-    def replace(self, **changes: Any) -> "Comparisons":
+    def replace(self, **changes: Unpack[Columns]) -> "Comparisons":
         """Return the same comparisons with some attributes replaced.
 
         Examples
@@ -232,8 +236,8 @@ class Comparisons:
         >>> Comparisons.from_triplets([[0, 1, 2]], people=["ann"]).replace(person_names=("bob",)).person_names
         ('bob',)
         """
-        attributes = {field.name: getattr(self, field.name) for field in dataclasses.fields(Comparisons)}
-        replaced = Comparisons.from_columns(**attributes | changes)
+        attributes: Columns = {field.name: getattr(self, field.name) for field in dataclasses.fields(Comparisons)}  # type: ignore[assignment]
+        replaced = Comparisons.from_columns(**(attributes | changes))
         if not changes.keys() & {"rows", "n_objects", "answers"}:
             replaced._keep_questions(self._questions)
         return replaced

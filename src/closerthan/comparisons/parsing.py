@@ -2,7 +2,7 @@
 
 import math
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal, TypedDict
 
 import numpy as np
@@ -10,7 +10,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from closerthan.arrays import frozen
 from closerthan.checks import distinct, whole
-from closerthan.comparisons.column_names import order_by_name
 from closerthan.comparisons.labels import number_by_appearance, sources_of_rows, text_of
 from closerthan.comparisons.on_disk import large_file, survey_rows, weight_summary
 from closerthan.comparisons.rows import pairs_of, reversed_rows, same_pair, self_pair
@@ -42,11 +41,31 @@ class ComparisonOptions(TypedDict, total=False):
     unmentioned: Literal["warn", "ignore"]
 
 
+class OptionalColumns(TypedDict, total=False):
+    """The attributes of :class:`~closerthan.comparisons.container.Comparisons` that have defaults."""
+
+    weights: NDArray[np.float64] | None
+    names: tuple[str, ...] | None
+    dropped: Mapping[str, int]
+    answers: NDArray[np.int32] | None
+    people: NDArray[np.int32] | None
+    person_names: tuple[str, ...] | None
+    trials: Trials | None
+    blocks: NDArray[np.int32] | None
+
+
+class Columns(OptionalColumns, total=False):
+    """All attributes of :class:`~closerthan.comparisons.container.Comparisons`."""
+
+    rows: NDArray[np.int32]
+    n_objects: int
+
+
 # Defaults of :class:`ComparisonOptions`; the others are None.
 COMPARISON_DEFAULTS = {"ties": "error", "self_pairs": "error", "unmentioned": "warn"}
 
 
-def parse(data: Any, n_columns: int, y: ArrayLike | None, options: ComparisonOptions) -> dict[str, Any]:
+def parse(data: Any, n_columns: int, y: ArrayLike | None, options: ComparisonOptions) -> Columns:
     """Check the rows and the values that belong to them, and return the attributes of :class:`Comparisons`."""
     table = table_of(data)
     if table.shape[1] != n_columns:
@@ -168,7 +187,11 @@ def table_of(data: Any) -> NDArray[Any]:
         raise ValueError(f"{name!r} is a file name, not comparisons; read the file: ct.read_comparisons({name!r})")
     if hasattr(data, "tocsr"):
         raise TypeError("comparisons are a sparse matrix; sparse data is not supported; pass a dense (m, 3) array")
-    order = order_by_name(data)
+    order = None
+    if hasattr(data, "columns") or hasattr(data, "column_names"):
+        from closerthan.comparisons.column_names import order_by_name
+
+        order = order_by_name(data)
     try:
         table = np.asarray(data)
     except ValueError:

@@ -2,7 +2,7 @@
 
 import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +12,7 @@ from closerthan.checks import checked
 from closerthan.comparisons.container import COLUMNS, NO_WEIGHT, Comparisons
 from closerthan.comparisons.grouping import AUTO, none_can_be_held_out, number_of_units
 from closerthan.comparisons.on_disk import FileRows, Stored, in_blocks, large_file
+from closerthan.comparisons.parsing import Columns
 from closerthan.comparisons.questions import object_set_keys, splitmix64
 
 __all__ = ["StoredComparisons"]
@@ -69,7 +70,7 @@ class StoredComparisons(Comparisons):
         """Number of answers from which the rows come."""
         return len(self) if self.answers is None else _number_of_runs(self.answers)
 
-    def replace(self, **changes: Any) -> Comparisons:
+    def replace(self, **changes: Unpack[Columns]) -> Comparisons:
         """Return the same comparisons with some columns replaced."""
         return super().replace(**changes) if self.skipped is None else dataclasses.replace(self, **changes)
 

@@ -43,6 +43,7 @@ from closerthan.evaluate.repeats import answer_ceilings
 from closerthan.fit.ctrl_c import CtrlC
 from closerthan.fit.progress import phases
 from closerthan.messages import value_error
+from closerthan.metrics import kish_number
 from closerthan.objective.devices import dot_products_on
 from closerthan.objective.dot_products import PairLikelihood, ShownPairs
 from closerthan.settings import Budget
@@ -196,10 +197,10 @@ class _Fits:
     ) -> Array:
         """Return dimensions for weighted answers; ``slack`` is a factor of the tolerance.
 
-        The penalty is that for all answers. If fewer answers have weight, or some are drawn several times, it grows
-        with the inverse square root of their effective number, like the noise of the gradient.
+        The penalty is given for a fit to all answers. If some have no weight, or are drawn several times, it grows with
+        the inverse square root of the effective number of answers, like the noise of the gradient.
         """
-        penalty *= math.sqrt(_effective_number(self.own_weights) / _effective_number(weights))
+        penalty *= math.sqrt(kish_number(self.own_weights) / kish_number(weights))
         likelihood, ridge = self._likelihood.weighted(weights), penalty * self._settings.ridge
         n_dims, n_objects = self._settings.n_dims, self._choices.n_objects
         if start is None:
@@ -317,8 +318,3 @@ def _accuracy(
 
 def _sorted(x: Array) -> Array:
     return np.ascontiguousarray(x[:, np.argsort(-x.sum(axis=0), kind="stable")])
-
-
-def _effective_number(weights: Array) -> float:
-    """Return the number of equally weighted answers that would be worth as much (Kish 1965)."""
-    return float(weights.sum() ** 2 / (weights**2).sum())

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any, Self, TypedDict
 
 from closerthan.checks import ParameterError, check_keywords, number, whole
+from closerthan.registry import JsonObject
 
 __all__ = ["SPARSE_DEFAULTS", "SparseOptions", "SparseSettings"]
 
@@ -83,7 +84,7 @@ class SparseSettings:
         settings = {name: value for name, value in options.items() if name in cls.__dataclass_fields__}
         return cls(**settings) if n_dims is None else cls(n_dims, **settings)
 
-    def to_data(self) -> dict[str, Any]:
+    def to_data(self) -> JsonObject:
         """Return the settings as plain data."""
         return dataclasses.asdict(self)
 

@@ -76,7 +76,14 @@ class AnswerAccuracy:
 
     @classmethod
     def measured(
-        cls, choices: Choices, right: Array, units: NDArray[Any], log_probability: Array | None = None, **about: Any
+        cls,
+        choices: Choices,
+        right: Array,
+        units: NDArray[Any],
+        log_probability: Array | None = None,
+        *,
+        overlap: float = 1.0,
+        ceilings: tuple[NoiseCeiling, ...] = (),
     ) -> Self:
         """Return the accuracy, given which answers are right and the independent unit of each.
 
@@ -90,10 +97,11 @@ class AnswerAccuracy:
             Number of the independent unit (a question, a person) that each answer belongs to.
         log_probability
             Logarithm of the probability of each answer, or None.
-        about
-            Further attributes; ``overlap`` is the factor by which the variance exceeds that of independent units.
+        overlap
+            Factor by which the variance exceeds that of independent units.
+        ceilings
+            Noise ceilings of the answers.
         """
-        overlap = about.pop("overlap", 1.0)
         accuracy = float(np.average(right, weights=choices.weights))
         number = clustered_number(1.0 - right, units, choices.weights) / overlap
         chance = chance_levels(choices)
@@ -108,18 +116,27 @@ class AnswerAccuracy:
             float(np.average(chance, weights=choices.weights)),
             bits,
             float(np.average(-np.log2(chance), weights=choices.weights)),
+            ceilings,
             has_several_comparisons=bool((choices.sizes > 2).any() or choices.n_choices > choices.n_answers),
-            **about,
         )
 
     @classmethod
-    def calibrated(cls, choices: Choices, right: Array, units: NDArray[Any], similarities: Array, **about: Any) -> Self:
+    def calibrated(
+        cls,
+        choices: Choices,
+        right: Array,
+        units: NDArray[Any],
+        similarities: Array,
+        *,
+        overlap: float = 1.0,
+        ceilings: tuple[NoiseCeiling, ...] = (),
+    ) -> Self:
         """Return the accuracy, and bits per answer from a slope and a lapse rate that are fitted to the same answers.
 
         ``similarities`` has the similarity of each pair; the other parameters are those of :meth:`measured`.
         """
         logs = ChoiceCalibration.fitted(choices, similarities).log_probability(choices, similarities)
-        return cls.measured(choices, right, units, logs, **about)
+        return cls.measured(choices, right, units, logs, overlap=overlap, ceilings=ceilings)
 
     def __str__(self) -> str:
         parts = [f"{self.interval} of {counted(self.n_answers, self.noun)}", f"chance is {percent(self.chance)}"]

@@ -30,6 +30,7 @@ from closerthan.evaluate.cross_validation import (
 from closerthan.fit.plan import FitPlan
 from closerthan.fit.progress import trials_bar
 from closerthan.messages import Message
+from closerthan.registry import JsonObject
 from closerthan.saving import whole_csv
 from closerthan.settings import ENDED, FitOptions, Settings, TimeOverError, ended_by, lists_options
 from closerthan.wording import counted, html_table, percent, percentage_points
@@ -155,7 +156,7 @@ class DimsChoice:
             )
         return lines
 
-    def to_data(self) -> dict[str, Any]:
+    def to_data(self) -> JsonObject:
         """Return the choice and how it was made, as data for JSON."""
         return {
             "chosen": self.chosen,

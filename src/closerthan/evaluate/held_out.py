@@ -6,7 +6,7 @@ Where it is known which questions were drawn at random, only answers to these ar
 
 import functools
 from dataclasses import dataclass
-from typing import Any, Unpack
+from typing import Any, TypedDict, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -31,6 +31,22 @@ __all__ = ["HeldOutError", "HeldOutSplit", "held_out_error"]
 
 FEWEST_TO_CALIBRATE = 100  # comparisons, or whole answers
 MOST_OF_RANDOM = 0.5  # fraction of the random questions that may be held out; the fit needs some of them, too
+
+
+class _OfAnswers(TypedDict, total=False):
+    """Attributes of :class:`HeldOutError` about whole answers."""
+
+    answers: AnswerAccuracy | None
+    answer_calibration: ChoiceCalibration | None
+
+
+class _About(_OfAnswers, total=False):
+    """Attributes of :class:`HeldOutError` besides the error and the comparisons that it was measured on."""
+
+    stopped_by: str
+    calibration: Calibration | None
+    n_fits: int
+    only_random: bool
 
 
 @tabulated
@@ -90,18 +106,18 @@ class HeldOutError:
         wrong = ~(margins(held_out, embedding) > 0)
         whole = HeldOutAnswers.of(held_out, unit)
         answers = None if whole is None else answer_accuracy(held_out, embedding, by=unit)
-        about = {"stopped_by": stopped_by, "answers": answers, "only_random": only_random}
-        return cls._measured(held_out, wrong, n_effective, unit, **about)
+        return cls._measured(
+            held_out, wrong, n_effective, unit, stopped_by=stopped_by, answers=answers, only_random=only_random
+        )
 
     @classmethod
     def _measured(
-        cls, held_out: Comparisons, wrong: NDArray[np.bool_], n_effective: float, by: str, **about: Any
+        cls, held_out: Comparisons, wrong: NDArray[np.bool_], n_effective: float, by: str, **about: Unpack[_About]
     ) -> "HeldOutError":
         """Return the error, from the wrong comparisons and the effective number of independent comparisons."""
         error = float(np.average(wrong, weights=held_out.weights))
         low, high = error_interval(error, n_effective)
-        about["only_random"] = only_random = bool(about.get("only_random", False))
-        words = f"{amount(held_out)}, {ONLY_RANDOM}" if only_random else amount(held_out)
+        words = f"{amount(held_out)}, {ONLY_RANDOM}" if about.get("only_random") else amount(held_out)
         return cls(error, low, high, len(held_out), held_out.n_answers, words, by, **about)
 
     def __repr__(self) -> str:
@@ -242,7 +258,7 @@ def _over_people(comparisons: Comparisons, fitted: Comparisons, plan: FitPlan, f
 
 def _answers(
     whole: HeldOutAnswers | None, by: str, rows: NDArray[np.bool_] | None = None, overlap: float = 1.0
-) -> dict[str, Any]:
+) -> _OfAnswers:
     """Return the attributes of :class:`HeldOutError` about whole answers; none if each answer is a comparison."""
     if whole is None:
         return {}

@@ -10,13 +10,13 @@ from numpy.typing import NDArray
 
 from closerthan.checks import checked, distinct
 from closerthan.comparisons import text_of
+from closerthan.files.formats.binary.parquet import read_numbers
 from closerthan.files.formats.opening import name_file_in_errors
-from closerthan.files.formats.parquet import read_numbers
 from closerthan.files.formats.readers import suffix_of
 from closerthan.files.formats.tables import as_number, excerpt, is_number
 from closerthan.representation import shows_fields
 
-__all__ = ["Features", "read_features"]
+__all__ = ["Features", "is_name_column", "read_features"]
 
 _SUFFIXES = (".csv", ".tsv", ".txt", ".npy", ".npz", ".parquet")
 _ARRAYS = ("features", "embedding", "embeddings", "activations", "similarities", "dissimilarities", "distances")
@@ -78,7 +78,7 @@ def read_features(path: str | os.PathLike[str]) -> Features:
     if suffix in (".npy", ".npz"):
         features = _read_arrays(path)
     elif suffix == ".parquet":
-        features = Features(*read_numbers(path, _is_name, "features"))
+        features = Features(*read_numbers(path, is_name_column, "features"))
     else:
         features = _read_text(path)
     table, names = features.table, features.names
@@ -92,7 +92,7 @@ def read_features(path: str | os.PathLike[str]) -> Features:
 
 
 def _read_arrays(path: Path) -> Features:
-    from closerthan.files.formats.arrays import read_npy
+    from closerthan.files.formats.binary.arrays import read_npy
 
     arrays = dict(read_npy(path))
     names = arrays.pop("names", None)
@@ -129,7 +129,9 @@ def _read_text(path: Path) -> Features:
     width = len(body[0][1])
     if header is not None and len(header) == width - 1:  # R writes no title for the column of names
         header = ["", *header]
-    is_named = (header is not None and _is_name(header[0], False)) or not all(_is_cell(cells[0]) for _, cells in body)
+    is_named = (header is not None and is_name_column(header[0], False)) or not all(
+        _is_cell(cells[0]) for _, cells in body
+    )
     table = np.empty((len(body), width - is_named))
     for row, (number, cells) in enumerate(body):
         try:
@@ -145,12 +147,13 @@ def _read_text(path: Path) -> Features:
 
 def _is_header(cells: list[str]) -> bool:
     """Return whether a line holds titles: words, or the numbers 0, 1, ... that pandas writes as titles."""
-    if _is_name(cells[0], False) and cells[1:] == [str(number) for number in range(len(cells) - 1)]:
+    if is_name_column(cells[0], False) and cells[1:] == [str(number) for number in range(len(cells) - 1)]:
         return True
     return not all(_is_cell(cell) for cell in cells[1:]) or not (len(cells) > 1 or _is_cell(cells[0]))
 
 
-def _is_name(title: str, textual: bool) -> bool:
+def is_name_column(title: str, textual: bool) -> bool:
+    """Return whether a column, the first one of a file, holds names: it has text or a title that says so."""
     return textual or title.strip().lower() in _NAME_TITLES
 
 

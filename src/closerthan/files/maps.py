@@ -14,12 +14,13 @@ from numpy.typing import ArrayLike, NDArray
 from closerthan.checks import checked, distinct
 from closerthan.comparisons import text_of
 from closerthan.comparisons.column_names import is_usual_name
+from closerthan.files.features import is_name_column
+from closerthan.files.formats.binary.parquet import open_parquet, read_numbers, reading_parquet
 from closerthan.files.formats.extras import extra
 from closerthan.files.formats.opening import is_gzipped, name_file_in_errors
-from closerthan.files.formats.parquet import open_parquet, read_numbers, reading_parquet
 from closerthan.files.formats.readers import suffix_of
 from closerthan.files.formats.tables import excerpt, is_number
-from closerthan.files.formats.text import quoted
+from closerthan.files.formats.text.delimited_text import quoted
 from closerthan.saving import whole_file, whole_folder
 
 _NAME = "name"
@@ -211,7 +212,7 @@ def _check(points: NDArray[np.float64], names: Sequence[str] | None, where: str)
 
 
 def _read_npz(path: Path) -> tuple[NDArray[np.float64], tuple[str, ...] | None]:
-    from closerthan.files.formats.arrays import read_npy
+    from closerthan.files.formats.binary.arrays import read_npy
 
     arrays = read_npy(path)
     means = next((arrays[key] for key in _VICE_MEANS if key in arrays), None)
@@ -235,7 +236,7 @@ def _read_npz(path: Path) -> tuple[NDArray[np.float64], tuple[str, ...] | None]:
 
 
 def _read_npy(path: Path) -> tuple[NDArray[np.float64], None]:
-    from closerthan.files.formats.arrays import read_npy
+    from closerthan.files.formats.binary.arrays import read_npy
 
     (points,) = read_npy(path).values()
     if points.dtype.kind not in "iuf":
@@ -246,7 +247,7 @@ def _read_npy(path: Path) -> tuple[NDArray[np.float64], None]:
 def _read_parquet(path: Path) -> tuple[NDArray[np.float64], tuple[str, ...] | None]:
     with reading_parquet(path, "a map"):
         _check_titles(path, open_parquet(path).schema_arrow.names)
-    points, names, _ = read_numbers(path, _is_name, "a map")
+    points, names, _ = read_numbers(path, is_name_column, "a map")
     return points, names
 
 
@@ -269,7 +270,7 @@ def _read_csv(path: Path) -> tuple[NDArray[np.float64], tuple[str, ...] | None]:
             )
         lines = [(1, header), *lines]
         header = [f"x{axis + 1}" for axis in range(len(header))]
-    named = _is_name(header[0], not all(is_number(cells[0]) for _, cells in lines))
+    named = is_name_column(header[0], not all(is_number(cells[0]) for _, cells in lines))
     if len(header) == named:
         raise ValueError(f"{path}, line 1 ({excerpt(','.join(header))}): it has names but no coordinates")
     points = np.empty((len(lines), len(header) - named))
@@ -313,7 +314,3 @@ def _check_titles(path: Path, titles: Sequence[str]) -> None:
             f"{path} has the columns {', '.join(answer_titles)}: these are answers, not a map; expected name, x1, x2, "
             "... (commands that take both expect the map first)"
         )
-
-
-def _is_name(title: str, textual: bool) -> bool:
-    return textual or title.strip().lower() in (_NAME, "names", "object", "label", "id")

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -28,7 +28,8 @@ from closerthan.fit.stopping import Limits
 from closerthan.losses import Loss
 from closerthan.objective.cpu.objective import CPU
 from closerthan.objective.processes import Processes
-from closerthan.objective.protocol import Device, require
+from closerthan.objective.protocol import Device, State, require
+from closerthan.registry import JsonObject
 from closerthan.result import Result, Start
 from closerthan.settings import Settings
 from closerthan.solvers import Solver
@@ -58,6 +59,12 @@ class Run:
     choice: Mapping[str, Any] | None = None  # the choice of the loss, which the checkpoint stores
     ctrl_c: CtrlC = field(default_factory=CtrlC)
     deadline: float = math.inf  # a time on the clock of time.perf_counter()
+
+
+class _SolverState(TypedDict, total=False):
+    """Where a solver continues; empty at the beginning, and for solvers without a state."""
+
+    state: State
 
 
 def fit(inputs: Inputs, settings: Settings, run: Run) -> Result:
@@ -102,7 +109,7 @@ def fit(inputs: Inputs, settings: Settings, run: Run) -> Result:
         watcher = stack.enter_context(progress_bar(run.progress, settings.most_epochs, n_done, run.deadline))
         listeners = tuple(listener for listener in (run.callback, watcher) if listener is not None)
         monitors += [Monitor(objective, limits, listeners, cancelled, processes=processes) for _ in starts]
-        states: list[dict[str, Any]] = [{} for _ in starts]
+        states: list[_SolverState] = [{} for _ in starts]
         for number, (monitor, fit_state) in enumerate(zip(monitors, fit_states, strict=True)):
             if keeper is not None:
                 monitor.keep = keeper.keeper(number)
@@ -110,9 +117,9 @@ def fit(inputs: Inputs, settings: Settings, run: Run) -> Result:
                 monitor.restored(fit_state)
                 states[number] = {"state": fit_state.state}
 
-        def run_solver(x: Array, rng: np.random.Generator, monitor: Monitor, state: dict[str, Any]) -> Array | None:
+        def run_solver(x: Array, rng: np.random.Generator, monitor: Monitor, state: _SolverState) -> Array | None:
             monitor.begin()
-            return solver.run(objective, x, rng, monitor, **state)
+            return solver.run(objective, x, rng, monitor, **state)  # type: ignore[misc]  # not every solver has one
 
         jobs = [
             functools.partial(run_solver, x, rng, monitor, state)
@@ -170,7 +177,7 @@ def _interruptible(monitors: Sequence[Monitor], cancelled: CancelFlag) -> Iterat
                 monitor.stopped_by = "interrupted"
 
 
-def identity(settings: Settings, run: Run, *data: Comparisons | Array | None) -> dict[str, Any]:
+def identity(settings: Settings, run: Run, *data: Comparisons | Array | None) -> JsonObject:
     """Return, as JSON data, everything that determines the bits of a fit."""
     return {
         **settings.decisive_data(),

@@ -44,6 +44,7 @@ from closerthan.messages import Message
 from closerthan.metrics import kish_number, margins, proportion_standard_error, ratio_variance
 from closerthan.objective.processes import SingleProcess
 from closerthan.objective.protocol import require
+from closerthan.registry import JsonObject
 from closerthan.result import Candidate, Result, Start
 from closerthan.settings import Settings
 from closerthan.solvers import LBFGS, Polyak, Solver
@@ -190,7 +191,7 @@ def choose_and_fit(inputs: Inputs, settings: Settings, run: Run) -> Result:
         run = dataclasses.replace(run, device=run.device.for_all_losses())
     elif settings.penalty is None and _are_plenty(inputs.answers, settings, run):
         return fit(inputs, settings.replace(penalty=0.0), run)
-    this_fit = {}
+    this_fit: JsonObject = {}
     if run.checkpoint is not None:
         this_fit = identity(settings, run, inputs.answers, inputs.held_out, inputs.start)
     choice, trials = _choice_in_checkpoint(run, this_fit, settings), list[Result]()

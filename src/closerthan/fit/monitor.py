@@ -104,7 +104,8 @@ class Monitor:
         )
         self.history.append(record)
         if self._is_timed:
-            # Before its first report, a solver evaluates the start and prepares its walk; ending an epoch takes as long
+            # Before its first report, a solver evaluates the start and prepares its walk; ending an epoch takes about
+            # as long
             evaluated = self.objective.evaluation_seconds if isinstance(now, Point) else 0.0
             first = record.epoch == 0 and not math.isnan(self._began)
             self._to_report = MARGIN * (time.perf_counter() - (self._began if first else reported - evaluated))

@@ -3,7 +3,7 @@
 import dataclasses
 from collections.abc import Mapping
 from numbers import Real
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, Unpack
 
 import numpy as np
 
@@ -13,7 +13,7 @@ from closerthan.fit.monitor import Callback
 from closerthan.losses import Loss
 from closerthan.registry import UserDefined
 from closerthan.result import Result
-from closerthan.settings import GIVEN, Budget, Settings
+from closerthan.settings import GIVEN, Budget, SettingChanges, Settings
 
 if TYPE_CHECKING:
     from closerthan.objective.protocol import Device
@@ -96,7 +96,7 @@ class FitPlan:
         """The seed of the first fit."""
         return self.settings.seed or 0
 
-    def replace(self, **changes: Any) -> Self:
+    def replace(self, **changes: Unpack[SettingChanges]) -> Self:
         """Return the same plan with some settings changed."""
         if "n_dims" in changes:
             changes.setdefault("loss", self.loss)
@@ -111,7 +111,7 @@ class FitPlan:
         """Return the same plan with another budget."""
         return dataclasses.replace(self, budget=budget)
 
-    def fit(self, answers: Comparisons, *, progress: bool | str = False, **changes: Any) -> Result:
+    def fit(self, answers: Comparisons, *, progress: bool | str = False, **changes: Unpack[SettingChanges]) -> Result:
         """Fit one map within the time that is left, with some settings changed; Ctrl-C raises KeyboardInterrupt."""
         settings = self.replace(**changes).settings.within(self.budget)
         validation = settings.validation if self.validation_set is None else self.validation_set

@@ -4,14 +4,14 @@ import dataclasses
 import math
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TypedDict, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from closerthan.accuracy import SIMILARITIES, correct_choices, pair_similarities
+from closerthan.accuracy import correct_choices, pair_similarities
 from closerthan.arrays import Array
-from closerthan.checks import ParameterError, checked, positive, whole
+from closerthan.checks import ParameterError, check_keywords, checked, positive, whole
 from closerthan.comparisons import Choices, Comparisons
 from closerthan.comparisons.grouping import AUTO
 from closerthan.comparisons.questions import consecutive_numbers
@@ -22,7 +22,7 @@ from closerthan.fit.ctrl_c import CancelFlag
 from closerthan.fit.parallel import run_together
 from closerthan.fit.progress import trials_bar
 from closerthan.geometry import principal_axes
-from closerthan.losses import STE, Loss, loss_named
+from closerthan.losses import Loss, loss_named
 from closerthan.messages import value_error
 from closerthan.metrics import ratio_variance
 from closerthan.models.answers import rows_of_objects
@@ -30,15 +30,38 @@ from closerthan.models.linear_map import FittedMap, MapSettings, about_any, fitt
 from closerthan.models.tables import feature_table, names_of_rows
 from closerthan.operating_system import n_cores
 from closerthan.result import FittedPositions
-from closerthan.signatures import readable
+from closerthan.signatures import lists_keywords, readable
 from closerthan.wording import counted, html_table, percent, percent_interval
 
 __all__ = ["Alignment", "HeldOutGain", "align"]
 
-TOWARDS = ("auto", "identity", "zero")
-UNITS = ("answers", "objects")
 EXCHANGES = 5  # number of random exchanges of features between new objects
 FEWEST_ANSWERS = 20  # minimum number of training answers; with fewer, a fold of objects is skipped
+
+
+class AlignmentOptions(TypedDict, total=False):
+    """Keyword arguments of :func:`closerthan.align`, which explains each."""
+
+    rank: int | None
+    similarity: str
+    loss: str | Loss
+    towards: str
+    strength: float | None
+    hold_out: str
+    standardize: bool
+    n_folds: int
+    n_threads: int | None
+    seed: int
+    progress: bool
+
+
+_OF_THE_MAP = MapSettings.__dataclass_fields__.keys()
+ALIGNMENT_DEFAULTS = {
+    **{field.name: field.default for field in dataclasses.fields(MapSettings)},
+    "n_folds": FOLDS,
+    "progress": False,
+}
+"""Defaults of :class:`AlignmentOptions`."""
 
 
 class HeldOutGain(NamedTuple):
@@ -171,23 +194,14 @@ class Alignment(FittedPositions):
             np.savez(file, allow_pickle=False, **arrays)
 
 
+@lists_keywords(AlignmentOptions, ALIGNMENT_DEFAULTS)
 @checked
 def align(
     features: ArrayLike,
     answers: Comparisons | ArrayLike,
     *,
-    rank: int | None = None,
-    similarity: str = "cosine",
-    loss: str | Loss = "ste",
-    towards: str = "auto",
-    strength: float | None = None,
-    hold_out: str = "answers",
-    standardize: bool = False,
     names: Sequence[str] | None = None,
-    n_folds: int = FOLDS,
-    n_threads: int | None = None,
-    seed: int = 0,
-    progress: bool = False,
+    **options: Unpack[AlignmentOptions],
 ) -> Alignment:
     """Find the linear map of features that predicts people's answers best, and measure how much it gains.
 
@@ -257,34 +271,26 @@ def align(
     >>> aligned.transform(features[:3]).shape
     (3, 5)
     """
-    if similarity not in SIMILARITIES:
-        raise ParameterError("similarity", similarity, f"it must be one of {', '.join(SIMILARITIES)}")
-    for name, value, choices in (("towards", towards, TOWARDS), ("hold_out", hold_out, UNITS)):
-        if value not in choices:
-            raise ParameterError(name, value, f"it must be one of {', '.join(choices)}")
-    chosen = loss_named(loss)
-    if similarity == "dot" and not isinstance(chosen, STE):
-        raise ParameterError("loss", loss, "with dot products it must be ste; choose cosine or euclidean for others")
-    positive(strength=strength)
-    if rank is not None:
-        whole("rank", rank)
+    check_keywords(options, AlignmentOptions.__annotations__)
+    settings = MapSettings(**{name: value for name, value in options.items() if name in _OF_THE_MAP})  # type: ignore[arg-type]
+    positive(strength=settings.strength)
+    n_folds, n_threads = options.get("n_folds", FOLDS), options.get("n_threads")
     if whole("n_folds", n_folds, least=0) == 1:
         raise ParameterError("n_folds", n_folds, "it must be 0 or at least 2")
     table = feature_table("features", features)
     labels = names_of_rows(names, len(table))
     comparisons, rows_of, n_left_out = _with_features(Comparisons.of(answers, unmentioned="ignore"), labels, len(table))
-    settings = MapSettings(rank, similarity, chosen, towards, strength, hold_out, standardize, seed)  # type: ignore[arg-type]
     cross_validations = _Validation(table[np.maximum(rows_of, 0)], comparisons, settings, n_folds)
     n_threads = n_cores() if n_threads is None else whole("n_threads", n_threads)
-    linear, new_answers, new_objects = cross_validations.run(n_threads, progress)
-    weights = _rotated(linear, table, similarity)
+    linear, new_answers, new_objects = cross_validations.run(n_threads, options.get("progress", False))
+    weights = _rotated(linear, table, settings.similarity)
     return Alignment(
         (table - linear.centre) @ weights,
         weights,
         centre=linear.centre,
         names=labels,
-        similarity=similarity,
-        loss=chosen,
+        similarity=settings.similarity,
+        loss=loss_named(settings.loss),
         towards=linear.towards,
         strength=linear.strength,
         tried=linear.tried,

@@ -20,7 +20,7 @@ from closerthan.models.answers import implied_comparisons, joined_answers
 from closerthan.models.program import Program, ProgramError
 from closerthan.models.prompts import Prompt, parse_reply
 from closerthan.models.question_sets import QuestionSet
-from closerthan.models.record import ANSWERED, FAILED, UNCLEAR, Attempt, Record
+from closerthan.models.record import ANSWERED, FAILED, UNCLEAR, Attempt, AttemptLog
 
 __all__ = ["Asking", "Outcome", "ask", "comparisons_of"]
 
@@ -105,7 +105,7 @@ def ask(
     ``MOST_FAILURES`` of them in a row the run gives up.
     """
     with contextlib.ExitStack() as stack:
-        record = stack.enter_context(Record(record_path, prompts, asking.command))
+        record = stack.enter_context(AttemptLog(record_path, prompts, asking.command))
         errors = stack.enter_context(open(errors_path, "ab"))
         waiting: queue.SimpleQueue[Prompt] = queue.SimpleQueue()
         # Questions that failed in an earlier run come last, so that they cannot end this one before all are asked.
@@ -138,7 +138,7 @@ class _Run:
     """The state that the workers of one run share."""
 
     def __init__(
-        self, asking: Asking, record: Record, waiting: "queue.SimpleQueue[Prompt]", advance: Callable[[], None]
+        self, asking: Asking, record: AttemptLog, waiting: "queue.SimpleQueue[Prompt]", advance: Callable[[], None]
     ) -> None:
         self._asking, self._record, self._waiting, self._advance = asking, record, waiting, advance
         self._is_stopped = threading.Event()

@@ -17,15 +17,16 @@ import contextlib
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Literal, NamedTuple, Self
+from typing import NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from closerthan.accuracy import SIMILARITIES
 from closerthan.arrays import Array, inner, one_blas_thread
-from closerthan.checks import ParameterError
+from closerthan.checks import ParameterError, whole
 from closerthan.comparisons import Choices, Comparisons
-from closerthan.losses import DotProduct, Loss
+from closerthan.losses import STE, DotProduct, Loss, loss_named
 from closerthan.objective.cpu.choices import ChoiceRows, ChoiceSums
 from closerthan.objective.cpu.objective import CPU
 from closerthan.objective.protocol import MeanLoss, Point
@@ -40,6 +41,7 @@ ITERATIONS = 200
 TOLERANCE = 1e-5  # relative decrease of the objective in an iteration below which a fit ends
 COLLAPSED = 1e-3  # squared length of the weights, relative to the multiple of the identity, that counts as 0
 LOG_SCALES = (-6.0, 6.0)  # interval in which the logarithm of the multiple of the identity is searched
+TARGETS = ("identity", "zero")
 MOST_RANK = 100  # number of dimensions unless the caller chooses it
 
 Evaluate = Callable[[Array], tuple[float, Array]]
@@ -70,19 +72,33 @@ class MapSettings:
         Seed of the parts that are held out.
     """
 
-    rank: int | None
-    similarity: str
-    loss: Loss
-    towards: Literal["auto", "identity", "zero"] = "auto"
+    rank: int | None = None
+    similarity: str = "cosine"
+    loss: str | Loss = "ste"
+    towards: str = "auto"
     strength: float | None = None
-    hold_out: Literal["answers", "objects"] = "answers"
+    hold_out: str = "answers"
     standardize: bool = False
     seed: int = 0
+
+    def __post_init__(self) -> None:
+        for name, value, choices in (
+            ("similarity", self.similarity, SIMILARITIES),
+            ("towards", self.towards, ("auto", *TARGETS)),
+            ("hold_out", self.hold_out, ("answers", "objects")),
+        ):
+            if value not in choices:
+                raise ParameterError(name, value, f"it must be one of {', '.join(choices)}")
+        if not isinstance(loss_named(self.loss), STE) and self.similarity == "dot":
+            rule = "with dot products it must be ste; choose cosine or euclidean for others"
+            raise ParameterError("loss", self.loss, rule)
+        if self.rank is not None:
+            whole("rank", self.rank)
 
     @property
     def targets(self) -> tuple[str, ...]:
         """The targets of the penalty to try."""
-        return ("identity", "zero") if self.towards == "auto" else (self.towards,)
+        return TARGETS if self.towards == "auto" else (self.towards,)
 
 
 class FittedMap(NamedTuple):
@@ -292,7 +308,7 @@ class _Fit:
             raise ParameterError(
                 "rank", rank, f"only {n_axes} features of the objects in the answers are independent, so lower it"
             )
-        self.loss = settings.loss.in_dims(rank)
+        self.loss = loss_named(settings.loss).in_dims(rank)
         self._identity = np.eye(n_axes, rank)
         self.target = self._identity
         self._evaluate: Evaluate | None = None

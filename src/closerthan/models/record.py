@@ -10,7 +10,7 @@ from typing import IO, Any, NamedTuple, Self
 
 from closerthan.models.prompts import Prompt
 
-__all__ = ["ANSWERED", "FAILED", "UNCLEAR", "Attempt", "Record"]
+__all__ = ["ANSWERED", "FAILED", "UNCLEAR", "Attempt", "AttemptLog"]
 
 ANSWERED, UNCLEAR, FAILED = "answered", "unclear", "failed"
 
@@ -29,7 +29,7 @@ class Attempt(NamedTuple):
     seconds: float
 
 
-class Record:
+class AttemptLog:
     """An append-only file of attempts, one per line, after a line that identifies the questions.
 
     Attributes
@@ -37,7 +37,7 @@ class Record:
     outcomes
         The last attempt for each question that was answered or unclear; these are not asked again.
     tried
-        Numbers of the questions with at least one attempt.
+        Numbers of all questions that have been asked.
     """
 
     def __init__(self, path: Path, prompts: Sequence[Prompt], command: Sequence[str]) -> None:

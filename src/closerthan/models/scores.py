@@ -123,7 +123,7 @@ def remarks_about(
 
 
 def _lacking(similarity: str) -> str:
-    """Return what answers that are left out are about."""
+    """Return the words for objects or pairs that a model lacks, so that answers about them are left out."""
     is_matrix = similarity in ("similarities", "dissimilarities")
     return "pairs of objects that are not in the matrix" if is_matrix else "objects without features"
 

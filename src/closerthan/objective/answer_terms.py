@@ -35,7 +35,7 @@ from closerthan.arrays import Array
 from closerthan.comparisons import Choices, Comparisons, pair_numbers
 from closerthan.comparisons.positions import chosen_positions, positions_of_pairs
 from closerthan.compiled.choices import log_similarities, rule_argument
-from closerthan.losses import Loss
+from closerthan.losses import Loss, penalty_weight, without_penalty
 from closerthan.objective.protocol import MeanLoss, Point
 
 __all__ = ["AnswerModel", "Design", "Outcomes", "PlacedAnswers", "Terms", "outcomes"]
@@ -359,12 +359,10 @@ class AnswerModel(MeanLoss):
         The terms.
     spreads
         For each term, the prior standard deviation of the deviations of people.
-    rule
-        A loss with a similarity.
+    loss
+        A loss with a similarity, which may carry a penalty (:class:`~closerthan.losses.Penalized`).
     n_dims
         Number of dimensions of the map.
-    penalty
-        Weight of the penalty on squared distances, as in :class:`~closerthan.losses.Penalized`.
     fixed
         A map that stays as it is; None: it is fitted as well.
     lapse_prior
@@ -376,17 +374,17 @@ class AnswerModel(MeanLoss):
         answers: PlacedAnswers,
         design: Design,
         spreads: Terms,
-        rule: Loss,
+        loss: Loss,
         *,
         n_dims: int,
-        penalty: float = 0.0,
         fixed: Array | None = None,
         lapse_prior: tuple[float, float] = (1.0, 9.0),
     ) -> None:
         from scipy.sparse import csr_array
 
         self.answers, self.design, self.spreads = answers, design, spreads
-        self._rule, self._fixed, self._lapse_prior = rule_argument(rule), fixed, lapse_prior
+        self._rule, self._fixed, self._lapse_prior = rule_argument(without_penalty(loss)), fixed, lapse_prior
+        penalty = penalty_weight(loss)
         choices = answers.choices
         self._shape = (choices.n_objects, n_dims)
         self._weights = np.ones(len(choices)) if choices.weights is None else choices.weights

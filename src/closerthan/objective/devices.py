@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 from closerthan.checks import ParameterError
 from closerthan.compiled.threads import WorkerPool
 from closerthan.objective.cpu.objective import CPU
-from closerthan.objective.dot_products import DotProducts, PairLikelihood, ShownPairs
 from closerthan.objective.protocol import Device
 
 if TYPE_CHECKING:
+    from closerthan.objective.dot_products import PairLikelihood, ShownPairs
     from closerthan.objective.wrapped import LocalDevice
 
 __all__ = ["DEVICES", "device_named", "dot_products_on", "has_gpu", "local_device"]
@@ -72,10 +72,12 @@ def _has_torch() -> bool:
 
 
 @contextlib.contextmanager
-def dot_products_on(name: str, pairs: ShownPairs, n_threads: int | None) -> Iterator[PairLikelihood]:
+def dot_products_on(name: str, pairs: "ShownPairs", n_threads: int | None) -> "Iterator[PairLikelihood]":
     """Yield the likelihood of choices by dot products on the device with this name."""
     device = local_device(name, n_threads, n_comparisons=len(pairs.answers))
     if isinstance(device, CPU):
+        from closerthan.objective.dot_products import DotProducts
+
         with WorkerPool(device.threads - 1) as pool:
             yield DotProducts(pairs, pool)
     else:

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from closerthan.arrays import Array
 from closerthan.checks import ParameterError, checked, whole
 from closerthan.comparisons import Comparisons
-from closerthan.files.formats.text import quoted
+from closerthan.files.formats.text.delimited_text import quoted
 from closerthan.fit.progress import trials_bar
 from closerthan.geometry import matrix_of
 from closerthan.objects.comparison_tree import by_size, comparison_tree, cut

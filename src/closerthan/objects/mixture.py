@@ -1,4 +1,12 @@
-"""Mixture: the likelihood of answers under a mixture of several maps and guessing."""
+"""Mixture: the likelihood of whole answers under a mixture of several maps and guessing.
+
+An answer is one choice, or several successive ones, among pairs of objects (:class:`~closerthan.comparisons.Choices`),
+with ste's similarity and Luce's choice rule: the probability of a pair is proportional to the exponential of minus its
+squared distance, or of its squared distance if the least similar pair was to be chosen. Comparisons of one answer are
+not independent. If they were treated so, a second map would explain doubtful answers, all of whose comparisons seem to
+be wrong together. For the same reason, the log probability of a set, or of the odd one of more than three objects, whose
+choices are not successive, is multiplied by a factor with which guessing has the probability of chance.
+"""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -6,12 +14,13 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import expit, softmax
+from scipy.special import softmax
 
+from closerthan.accuracy import chance_levels
 from closerthan.arrays import Array
-from closerthan.comparisons import Comparisons, pairs_of
+from closerthan.comparisons import Choices, Comparisons
 from closerthan.comparisons.questions import consecutive_numbers
-from closerthan.metrics import margins
+from closerthan.comparisons.rows import pair_numbers
 
 __all__ = ["Mixture"]
 
@@ -20,7 +29,7 @@ LEAST = 1e-300  # lower bound of probabilities before their logarithm is taken
 
 @dataclass(frozen=True)
 class Mixture:
-    """Likelihood of answers under a mixture of maps and guessing; all comparisons of an answer are from one view.
+    """Likelihood of answers under a mixture of maps and guessing; all choices of an answer are from one view.
 
     Attributes
     ----------
@@ -28,33 +37,63 @@ class Mixture:
         The comparisons.
     answer
         The number of the answer of each comparison.
+    choices
+        The answers.
     weights
         Weights of the answers.
+    parts
+        The factor of the log probability of each choice.
     """
 
     comparisons: Comparisons
     answer: NDArray[Any]
+    choices: Choices
     weights: Array
+    parts: Array
 
     @classmethod
     def of(cls, comparisons: Comparisons) -> Self:
         """Return the likelihood model for these comparisons."""
         numbers = comparisons.answers
         answer = np.arange(len(comparisons)) if numbers is None else consecutive_numbers(numbers)
-        return cls(comparisons, answer, np.bincount(answer, comparisons.weights) / np.bincount(answer))
+        choices = Choices.of(comparisons)
+        weights = np.ones(len(choices)) if choices.weights is None else choices.weights
+        independent = np.add.reduceat(-np.log(choices.sizes), choices.first_choices)
+        parts = np.log(chance_levels(choices)) / independent
+        return cls(comparisons, answer, choices, weights, parts[choices.answers])
 
     @property
-    def guess_probability(self) -> Array:
-        """The probability of each answer under guessing."""
-        probability: Array = np.exp2(-np.bincount(self.answer).astype(np.float64))
-        return probability
+    def log_guess(self) -> Array:
+        """The log probability of each answer under guessing."""
+        log_guess: Array = np.asarray(
+            np.bincount(self.choices.answers, self.parts * -np.log(self.choices.sizes)), dtype=np.float64
+        )
+        return log_guess
+
+    @property
+    def weights_of_comparisons(self) -> Array:
+        """The weight of each comparison in a fit of one map to whole answers that maximises this likelihood."""
+        return np.asarray((self.weights * self.parts[self.choices.first_choices])[self.answer])
 
     def log_joint(self, maps: Any, shares: Array) -> Array:
         """Return, for each answer, its joint log probability with each view and, in the last column, with guessing."""
-        logs = [np.bincount(self.answer, -np.logaddexp(0.0, -margins(self.comparisons, one))) for one in maps]
-        log_guess = np.log(self.guess_probability)
-        joint: Array = np.column_stack([*logs, log_guess]) + np.log(np.maximum(shares, LEAST))
+        one, other = self.choices.pairs.T
+        logs, _ = self._of_distances(np.stack([np.square(x[one] - x[other]).sum(axis=1) for x in maps], axis=1))
+        joint: Array = np.column_stack([logs, self.log_guess]) + np.log(np.maximum(shares, LEAST))
         return joint
+
+    def _of_distances(self, squared: Array) -> tuple[Array, Array]:
+        """Return log probabilities of answers, and of each pair the probability that it is chosen.
+
+        ``squared`` are the squared distances of the pairs; each view has a column.
+        """
+        choices, first = self.choices, self.choices.starts[:-1]
+        scores = squared * -np.repeat(choices.signs, choices.sizes)[:, None]
+        largest = np.maximum.reduceat(scores, first)
+        odds = np.exp(scores - np.repeat(largest, choices.sizes, axis=0))
+        sums = np.add.reduceat(odds, first)
+        logs = (scores[first] - largest - np.log(sums)) * self.parts[:, None]
+        return np.add.reduceat(logs, choices.first_choices), odds / np.repeat(sums, choices.sizes, axis=0)
 
     def log_likelihoods(self, maps: Any, shares: Array) -> Array:
         """Return the log likelihood of each answer."""
@@ -74,33 +113,35 @@ class Mixture:
         """
         from scipy.sparse import csr_array
 
-        number, n_objects = len(self.comparisons), self.comparisons.n_objects
-        (i, j), (l, k) = pairs_of(self.comparisons.rows)  # noqa: E741
-        signs = np.repeat([1.0, -1.0], 2 * number)
-        lines = np.tile(np.arange(2 * number), 2)
-        to_pairs = csr_array((signs, (lines, np.concatenate([i, l, j, k]))), shape=(2 * number, n_objects))
+        choices, n_objects = self.choices, self.choices.n_objects
+        pairs = pair_numbers(choices.pairs[:, 0], choices.pairs[:, 1], n_objects)
+        keys, place = np.unique(pairs, return_inverse=True)
+        number = len(keys)  # distances are computed once for each distinct pair
+        entries = (
+            np.repeat([1.0, -1.0], number),
+            (np.tile(np.arange(number), 2), np.concatenate(np.divmod(keys, n_objects))),
+        )
+        to_pairs = csr_array(entries, shape=(number, n_objects))
         to_objects = to_pairs.T.tocsr()
-        to_answers = csr_array((np.ones(number), (self.answer, np.arange(number))))
-        weights, guess_probability = self.weights / self.weights.sum(), self.guess_probability
+        factors = np.repeat(choices.signs * self.parts, choices.sizes)
+        add_up = csr_array((factors, (place, np.arange(len(place)))), shape=(number, len(place)))
+        answer_of_pair = choices.answers[choices.choice_of_pair]
+        weights, log_guess = self.weights / self.weights.sum(), self.log_guess
 
         def evaluate(flat: Array) -> tuple[float, Array]:
             scores, maps = np.split(flat, [n_views + 1])
             shares = softmax(scores)
-            # Comparisons are the last axis, since it is the longest.
-            apart = np.ascontiguousarray((to_pairs @ maps.reshape(n_objects, -1)).T)
-            apart = apart.reshape(n_views, n_dims, 2, number)
-            near, far = np.square(apart).sum(axis=1).swapaxes(0, 1)
-            chance = expit(far - near)
-            joint = np.exp((to_answers @ np.log(np.maximum(chance, LEAST)).T).T) * shares[:-1, None]
-            total = np.maximum(joint.sum(axis=0) + shares[-1] * guess_probability, LEAST)
-            responsibilities = weights * joint / total  # multiplied by the weights of the answers
-            slopes = 2 * responsibilities[:, self.answer] * (1 - chance)
-            pull = apart * np.stack([slopes, -slopes], axis=1)[:, None]
-            view_shares = responsibilities.sum(axis=1)
-            gradient = np.concatenate([
-                shares - np.append(view_shares, 1 - view_shares.sum()),
-                (to_objects @ pull.reshape(n_views * n_dims, -1).T).ravel(),
-            ])  # fmt: skip
-            return -float(weights @ np.log(total)), gradient
+            apart = (to_pairs @ maps.reshape(n_objects, -1)).reshape(number, n_views, n_dims)
+            logs, chance = self._of_distances(np.square(apart).sum(axis=2)[place])
+            joint = np.column_stack([logs, log_guess]) + np.log(np.maximum(shares, LEAST))
+            total = np.logaddexp.reduce(joint, axis=1)
+            responsibilities = weights[:, None] * np.exp(joint - total[:, None])
+            chance[choices.starts[:-1]] -= 1.0
+            slopes = add_up @ (responsibilities[answer_of_pair, :n_views] * chance)
+            pull = -2 * slopes[:, :, None] * apart
+            gradient = np.concatenate(
+                [shares - responsibilities.sum(axis=0), (to_objects @ pull.reshape(number, -1)).ravel()]
+            )
+            return -float(weights @ total), gradient
 
         return evaluate

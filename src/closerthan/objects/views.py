@@ -263,7 +263,8 @@ def embed_views(
         raise ValueError(f'loss is {plan.settings.loss!r}; views are fitted with "ste" only: leave the loss out')
     if plan.settings.stops_by_held_out:
         raise ValueError(f"validation is {plan.settings.validation}; views have no early stopping: leave it out")
-    plan = plan.replace(loss=LOSS, n_starts=1, penalty=plan.settings.penalty_strength)  # fixed for all fits
+    fixed = {"loss": LOSS, "n_starts": 1, "penalty": plan.settings.penalty_strength, "likelihood": "answers"}
+    plan = plan.replace(**fixed)  # for all fits
     n_fits = 1 if n_views is not None else 1 + FOLDS * (3 * whole("most", most) - 2)
     with CtrlC() as ctrl_c, trials_bar(bool(plan.progress), "views", n_fits, 0) as tick:
         stop = _Stop(ctrl_c.pressed, plan.budget)
@@ -335,9 +336,7 @@ class _MixtureFits:
         for _ in range(ROUNDS):
             for view in range(shape.n_views):
                 weights = np.maximum(responsibilities[:, view], LEAST_WEIGHT)[model.answer]
-                if answers.weights is not None:
-                    weights = weights * answers.weights
-                weighted = answers.replace(weights=frozen(weights))
+                weighted = answers.replace(weights=frozen(weights * model.weights_of_comparisons))
                 try:
                     embedding = self._map(weighted, maps[view], int(rng.integers(2**31)))
                 except KeyboardInterrupt:  # Ctrl-C before its first epoch

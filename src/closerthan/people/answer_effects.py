@@ -137,8 +137,8 @@ def _check_kinds(placed: PlacedAnswers) -> None:
     several = placed.is_tie & ~placed.allows_tie
     if several.any():
         raise ValueError(
-            f"{int(several.sum()):,} of {int(placed.is_tie.sum()):,} ties are not between two options; only "
-            "those that are have a model, so leave the others out"
+            f"{int(several.sum()):,} of {int(placed.is_tie.sum()):,} ties are not between two options; the "
+            "model of ties needs two options, so leave these ties out"
         )
 
 

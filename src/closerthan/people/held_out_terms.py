@@ -12,7 +12,7 @@ Terms enter one after another: of those that are not in the model, the one that 
 import dataclasses
 import functools
 from collections.abc import Callable
-from typing import ClassVar, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,12 +24,11 @@ from closerthan.comparisons import Comparisons
 from closerthan.comparisons.questions import consecutive_numbers
 from closerthan.evaluate.answer_accuracy import AnswerAccuracy
 from closerthan.evaluate.cross_validation import OVERLAP, fold_of
-from closerthan.losses import Loss
+from closerthan.losses import Loss, Penalized
 from closerthan.objective.answer_terms import AnswerModel, Design, PlacedAnswers, Terms, outcomes
 from closerthan.objective.protocol import Point
-from closerthan.people.held_out_weights import PRECISION, WINDOW, BitsGain
+from closerthan.people.held_out_weights import EVIDENCE_TITLES, BitsGain, descend_until_flat
 from closerthan.people.lapses import PRIOR_ANSWERS, PRIOR_LAPSES
-from closerthan.solvers.quasi_newton import descend
 
 __all__ = ["FittedTerms", "ScoredModel", "TermEvidence", "TermFits", "TermTrials"]
 
@@ -121,9 +120,8 @@ class TermFits:
             AnswerModel,
             answers,
             design,
-            rule=self.loss,
+            loss=Penalized(self.loss, self.penalty * len(x) / max(len(answers.choices), 1)),
             n_dims=x.shape[1],
-            penalty=self.penalty * len(x) / max(len(answers.choices), 1),
             lapse_prior=(PRIOR_LAPSES, PRIOR_ANSWERS - PRIOR_LAPSES),
         )
         means = np.where(design.term_of_number == len(Terms._fields) - 1, FIRST_LAPSES, 0.0)
@@ -146,14 +144,7 @@ class TermFits:
         """Lower the objective until it hardly changes, or for some iterations."""
         if not len(first.x):
             return FittedTerms.of(model, first.x)
-        values = [first.value]
-
-        def report(point: Point, _: int) -> bool:
-            values.append(point.value)
-            slow = len(values) > WINDOW and values[-1 - WINDOW] - point.value < PRECISION
-            return slow or len(values) > iterations or self.must_end()
-
-        return FittedTerms.of(model, descend(model, first, report, self.must_end).x)
+        return FittedTerms.of(model, descend_until_flat(model, first, iterations, self.must_end).x)
 
 
 class ScoredModel(NamedTuple):
@@ -200,7 +191,7 @@ class TermEvidence:
     beyond: dict[str, BitsGain]
     by_people: bool
 
-    csv_titles: ClassVar[tuple[str, ...]] = ("model", "accuracy", "low", "high", "bits_per_answer", "answers")
+    csv_titles = EVIDENCE_TITLES
 
     def csv_rows(self) -> list[tuple[str, float, float, float, float, int]]:
         """Return the models with all digits, under ``csv_titles``."""

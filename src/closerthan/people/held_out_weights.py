@@ -17,7 +17,7 @@ the other half, so that it does not favour the weights.
 import dataclasses
 import functools
 from collections.abc import Callable
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,7 +32,8 @@ from closerthan.evaluate.cross_validation import OVERLAP, fold_of
 from closerthan.losses import Loss, Penalized
 from closerthan.metrics import log_odds, ratio_variance
 from closerthan.objective.individuals import IndividualObjective, Individuals, PersonalAnswers, Spread
-from closerthan.objective.protocol import Point
+from closerthan.objective.protocol import MeanLoss, Point
+from closerthan.registry import JsonObject
 from closerthan.solvers.quasi_newton import descend
 
 __all__ = ["BitsGain", "Evidence", "Fits", "HeldOutTrials", "by_person", "personal_answers"]
@@ -45,6 +46,7 @@ WINDOW = 10  # number of iterations that must lower the objective by PRECISION
 PRECISION = 1e-5  # nats per answer, a hundredth of the gains that matter
 SIGNIFICANT = 0.05
 ONE_MAP, SHUFFLED = "one map", "shuffled"
+EVIDENCE_TITLES = ("model", "accuracy", "low", "high", "bits_per_answer", "answers")
 
 
 class BitsGain(NamedTuple):
@@ -114,7 +116,7 @@ class Evidence:
         """The spread of the weights that predicts best; 0 for equal weights."""
         return min(self.bits, key=lambda spread: self.bits[spread])
 
-    def to_data(self) -> dict[str, Any]:
+    def to_data(self) -> JsonObject:
         """Return everything as JSON data."""
         return {**dataclasses.asdict(self), "bits": list(self.bits.items())}
 
@@ -139,7 +141,7 @@ class Evidence:
         """Return a table of the models as text: name, accuracy, bits."""
         return [(name, one.interval, f"{one.bits:.3f}") for name, one in self.models.items()]
 
-    csv_titles: ClassVar[tuple[str, ...]] = ("model", "accuracy", "low", "high", "bits_per_answer", "answers")
+    csv_titles = EVIDENCE_TITLES
 
     def csv_rows(self) -> list[tuple[str, float, float, float, float, int]]:
         """Return the same with all digits, under ``csv_titles``."""
@@ -185,19 +187,23 @@ class Fits:
         return objective.individuals(self._descend(objective, start).x).log_weights
 
     def _descend(self, objective: IndividualObjective, start: Individuals) -> Point:
-        first = objective.start(start)
-        values = [first.value]
-
-        def report(point: Point, _: int) -> bool:
-            values.append(point.value)
-            slow = len(values) > WINDOW and values[-1 - WINDOW] - point.value < PRECISION
-            return slow or len(values) > self.iterations or self.must_end()
-
-        return descend(objective, first, report, self.must_end)
+        return descend_until_flat(objective, objective.start(start), self.iterations, self.must_end)
 
     def without_people(self, x: Array, n_people: int) -> Individuals:
         """Return a map that is the same for all people."""
         return Individuals(x, np.zeros((n_people, self.n_dims)))
+
+
+def descend_until_flat(objective: MeanLoss, first: Point, iterations: int, must_end: Callable[[], bool]) -> Point:
+    """Lower the objective until it hardly changes, or for some iterations; return the last point."""
+    values = [first.value]
+
+    def report(point: Point, _: int) -> bool:
+        values.append(point.value)
+        slow = len(values) > WINDOW and values[-1 - WINDOW] - point.value < PRECISION
+        return slow or len(values) > iterations or must_end()
+
+    return descend(objective, first, report, must_end)
 
 
 def by_person(answers: Comparisons) -> Comparisons:

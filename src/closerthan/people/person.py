@@ -1,7 +1,7 @@
 """Person: statistics of one person's answers, the verdict based on them, and its reasons in words."""
 
 import math
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -9,6 +9,7 @@ from closerthan.arrays import Array
 from closerthan.comparisons import Comparisons
 from closerthan.messages import value_error
 from closerthan.metrics import error_interval
+from closerthan.registry import JsonObject
 from closerthan.wording import percent, percentage_points
 
 __all__ = ["Person", "check_people", "failed_checks", "fraction_of_fast_sets", "one_sided", "signs_of_carelessness"]
@@ -226,7 +227,7 @@ class Person(NamedTuple):
         n_sets = self.answers // SET
         return self.fast_sets > MANY_FAST and round(self.fast_sets * n_sets) > 1
 
-    def to_row(self) -> dict[str, Any]:
+    def to_row(self) -> JsonObject:
         """Return all statistics with verdict, advice and reasons, as columns of a table by name.
 
         A lapse rate that is not determined is NaN.

@@ -3,7 +3,6 @@
 import itertools
 import math
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +15,7 @@ from closerthan.people.maps import PeopleMaps
 from closerthan.people.person import Person
 from closerthan.people.quality import PeopleAssessment
 from closerthan.plotting.maps.ellipses import are_readable
+from closerthan.registry import JsonObject
 from closerthan.report.findings import ELLIPSES_HELD, Findings, Neighbour, trust_in_decided
 from closerthan.report.packing import packed, rounded
 from closerthan.uncertainty.learning_curve import LearningCurve
@@ -31,23 +31,23 @@ MOST_PEOPLE = 2_000  # rows of the table of people
 POINTS = 40  # points on the fitted curve
 
 
-def findings_content(findings: Findings, rotation: NDArray[np.float64]) -> dict[str, Any] | None:
+def findings_content(findings: Findings, rotation: NDArray[np.float64]) -> JsonObject | None:
     """Return findings as plain lists and strings, or None if there are none.
 
     ``rotation`` is the rotation that was applied to the map.
     """
     parts = {
-        "replicates": findings.replicates and _replicates(findings, findings.replicates, rotation),
-        "people": findings.people and _people(findings.people),
-        "groups": findings.groups and _groups(findings.groups),
-        "individuals": findings.individuals and _individuals(findings.individuals),
-        "effects": findings.effects and _effects(findings.effects),
-        "curve": findings.curve and _curve(findings.curve),
+        "replicates": None if findings.replicates is None else _replicates(findings, findings.replicates, rotation),
+        "people": None if findings.people is None else _people(findings.people),
+        "groups": None if findings.groups is None else _groups(findings.groups),
+        "individuals": None if findings.individuals is None else _individuals(findings.individuals),
+        "effects": None if findings.effects is None else _effects(findings.effects),
+        "curve": None if findings.curve is None else _curve(findings.curve),
     }
     return parts if any(parts.values()) else None
 
 
-def _replicates(findings: Findings, replicates: Replicates, rotation: NDArray[np.float64]) -> dict[str, Any]:
+def _replicates(findings: Findings, replicates: Replicates, rotation: NDArray[np.float64]) -> JsonObject:
     n_objects, n_dims = replicates.result.embedding.shape
     ellipses = findings.ellipses(0.95)
     counts = range(min(n_dims, MOST_AXES), 0, -1)
@@ -95,7 +95,7 @@ def _most_probable(pairs: Sequence[Neighbour]) -> list[Neighbour]:
     return [pair for _, neighbours in by_object for pair in itertools.islice(neighbours, MOST_NEIGHBOURS)]
 
 
-def _people(people: PeopleAssessment) -> dict[str, Any]:
+def _people(people: PeopleAssessment) -> JsonObject:
     def row(person: Person) -> dict[str, str]:
         return {
             "Person": person.name,
@@ -123,7 +123,7 @@ def _people(people: PeopleAssessment) -> dict[str, Any]:
     }
 
 
-def _groups(groups: PeopleGroups) -> dict[str, Any]:
+def _groups(groups: PeopleGroups) -> JsonObject:
     return {
         "sentence": _capitalized(groups.sentence),
         "number": groups.n_groups,
@@ -135,7 +135,7 @@ def _groups(groups: PeopleGroups) -> dict[str, Any]:
     }
 
 
-def _individuals(maps: PeopleMaps) -> dict[str, Any]:
+def _individuals(maps: PeopleMaps) -> JsonObject:
     return {
         "verdict": _capitalized(f"{maps.verdict}."),
         "sentences": [_capitalized(sentence) for sentence in maps.sentences],
@@ -154,7 +154,7 @@ def _individuals(maps: PeopleMaps) -> dict[str, Any]:
     }
 
 
-def _effects(effects: AnswerEffects) -> dict[str, Any]:
+def _effects(effects: AnswerEffects) -> JsonObject:
     return {
         "verdict": _capitalized(f"{effects.verdict}."),
         "sentences": [_capitalized(sentence) for sentence in effects.sentences],
@@ -170,7 +170,7 @@ def _effects(effects: AnswerEffects) -> dict[str, Any]:
     }
 
 
-def _curve(curve: LearningCurve) -> dict[str, Any]:
+def _curve(curve: LearningCurve) -> JsonObject:
     low, high = curve.intervals
     reach = np.linspace(float(curve.numbers[0]), curve.twice.number, POINTS)
     return {

@@ -17,6 +17,7 @@ from closerthan.plotting.labels.labels import LONGEST
 from closerthan.plotting.labels.short_names import short_names
 from closerthan.plotting.maps.thumbnails import thumbnail, thumbnail_sources
 from closerthan.plotting.palette import COLOURS, GREY, palette_of
+from closerthan.registry import JsonObject
 from closerthan.report.believe import findings_content
 from closerthan.report.groups import group_names, groups_content
 from closerthan.report.packing import image_url, packed, rounded
@@ -29,7 +30,7 @@ from closerthan.wording import first_few
 __all__ = ["content", "embeddable"]
 
 
-def content(result: Result, comparisons: Comparisons, parts: ReportParts) -> dict[str, Any]:
+def content(result: Result, comparisons: Comparisons, parts: ReportParts) -> JsonObject:
     """Return everything that the page shows, except the table at the top and the methods paragraph."""
     settings = result.settings
     x = matrix_of("embedding", result.embedding)
@@ -67,19 +68,19 @@ def content(result: Result, comparisons: Comparisons, parts: ReportParts) -> dic
         "python": python,
         "command": command,
         "caution": caution,
-        "groups": groups and groups_content(groups, x),
+        "groups": None if groups is None else groups_content(groups, x),
         "believe": None if findings is None else findings_content(findings, rotation),
         "colours": list(COLOURS),
         "grey": GREY,
     }
 
 
-def _violation(violation: Violation) -> dict[str, Any]:
+def _violation(violation: Violation) -> JsonObject:
     lines = [f"{line:,}" for line in violation.lines]
     return violation._asdict() | {"people": first_few(violation.people, 3), "lines": first_few(lines, 3)}
 
 
-def _candidate(candidate: Candidate, comparable_error: float) -> dict[str, Any]:
+def _candidate(candidate: Candidate, comparable_error: float) -> JsonObject:
     """Return a candidate as JSON; numbers that were not measured, as in older files, are null."""
     values = candidate._asdict() | {"held_out_error": comparable_error}
     return {
@@ -109,10 +110,10 @@ def _axes(x: NDArray[np.float64]) -> tuple[NDArray[np.float64], list[str], NDArr
     return principal.coordinates, [principal.title(axis) for axis in range(x.shape[1])], principal.rotation
 
 
-def _columns(labels: Any, n_objects: int) -> list[dict[str, Any]]:
+def _columns(labels: Any, n_objects: int) -> list[JsonObject]:
     if labels is None:
         return []
-    columns = []
+    columns: list[JsonObject] = []
     for name, column in _by_name(labels).items():
         try:
             palette = palette_of(column, n_objects)

@@ -1,13 +1,13 @@
 """Content of the section on groups of objects: their members, their certainty and their tree."""
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from closerthan.objects.clusters import Clustering
 from closerthan.plotting.canvas import names_of
+from closerthan.registry import JsonObject
 from closerthan.report.packing import packed, rounded
 from closerthan.wording import counted, percent
 
@@ -29,7 +29,7 @@ def group_names(groups: Clustering, x: NDArray[np.float64], names: Sequence[str]
     return [f"{label + 1} (around {all_names[central[label]]})" for label in groups.labels.tolist()]
 
 
-def groups_content(groups: Clustering, x: NDArray[np.float64]) -> dict[str, Any]:
+def groups_content(groups: Clustering, x: NDArray[np.float64]) -> JsonObject:
     """Return groups as plain lists and strings."""
     sureness = groups.sureness
     rows = []
@@ -66,7 +66,7 @@ def _central_objects(groups: Clustering, x: NDArray[np.float64]) -> list[int]:
     return central
 
 
-def _tree(groups: Clustering) -> dict[str, Any] | None:
+def _tree(groups: Clustering) -> JsonObject | None:
     if groups.tree is None or len(groups.labels) > MOST_LEAVES:
         return None
     return {"merges": packed(groups.tree[:, :2].astype(np.int64).ravel()), "heights": rounded(groups.tree[:, 2])}

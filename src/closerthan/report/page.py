@@ -98,7 +98,7 @@ def write_report(
     methods = methods_paragraph(result, comparisons, lines, test=parts.test, findings=parts.findings)
     if not comparisons.cheap_to_enumerate:
         comparisons = comparisons.in_memory(MOST_SHOWN, np.random.default_rng(0))
-    page = content(result, comparisons, parts) | {"methods": methods}
+    page = {**content(result, comparisons, parts), "methods": methods}
     if parts.findings is not None:
         lines = _with_findings(lines, parts.findings, were_passed=parts.facts is not None)
     lines = [*lines, _most_central(comparisons, result.names)]

@@ -15,14 +15,14 @@ from closerthan.settings import GIVEN, Settings
 if TYPE_CHECKING:
     from closerthan.uncertainty.replicates import Replicates
 
-__all__ = ["Code", "Source", "command_line", "python_code", "reproducibility_warning"]
+__all__ = ["Code", "FileSource", "command_line", "python_code", "reproducibility_warning"]
 
 _ALWAYS = ("n_dims", "loss", "solver", "seed")
 _IRREPRODUCIBLE_STOPS = ("time_limit", "interrupted", "callback")
 
 
 @dataclasses.dataclass(frozen=True)
-class Source:
+class FileSource:
     """A file of answers, and the options with which :func:`closerthan.files.read_answers` read it."""
 
     file: str = "FILE"
@@ -35,8 +35,8 @@ class Code(str):
 
 def python_code(
     settings: Settings,
-    answers: Source | Code | None = None,
-    held_out: Source | None = None,
+    answers: FileSource | Code | None = None,
+    held_out: FileSource | None = None,
     replicates: "Replicates | None" = None,
 ) -> str:
     """Return Python code that reads the answers and calls :func:`closerthan.embed` with these settings.
@@ -54,7 +54,7 @@ def python_code(
     --------
     >>> from closerthan.solvers import Batch
     >>> settings = Settings(n_dims=3, loss=losses.SOE(margin=2.0), solver=Batch(), seed=7, epochs=50)
-    >>> print(python_code(settings, Source("answers.csv", {"kind": "odd-one-out"})))
+    >>> print(python_code(settings, FileSource("answers.csv", {"kind": "odd-one-out"})))
     import closerthan as ct
     <BLANKLINE>
     comparisons = ct.files.read_answers("answers.csv", kind="odd-one-out").comparisons
@@ -68,10 +68,10 @@ def python_code(
     )
     """
     arguments = _notable(settings)
-    source = answers if isinstance(answers, Code) else _reading(answers or Source())
+    source = answers if isinstance(answers, Code) else _reading(answers or FileSource())
     reading = [f"comparisons = {source}" + ("" if answers else "  # or however you obtained them")]
     for name in [name for name, value in arguments.items() if value == GIVEN]:
-        held_out = held_out or Source(reading={"names": Code("comparisons.names")})
+        held_out = held_out or FileSource(reading={"names": Code("comparisons.names")})
         reading.append(f"held_out = {_reading(held_out)}")
         arguments[name] = Code("held_out")
     imports = [*["import pathlib"] * any("pathlib." in line for line in reading), "import closerthan as ct"]
@@ -85,7 +85,7 @@ def python_code(
     return "\n".join(lines)
 
 
-def _reading(source: Source) -> str:
+def _reading(source: FileSource) -> str:
     usual = {field.name: field.default for field in dataclasses.fields(Reading)}
     options = {name: value for name, value in source.reading.items() if value != usual.get(name)}
     return f"ct.files.read_answers({', '.join([_expression(source.file), *_arguments(options)])}).comparisons"

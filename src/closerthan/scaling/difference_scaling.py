@@ -27,8 +27,9 @@ from closerthan.arrays import Array
 from closerthan.checks import checked, whole
 from closerthan.comparisons import Comparisons
 from closerthan.messages import Message, value_error
+from closerthan.registry import JsonObject
 from closerthan.saving import whole_csv
-from closerthan.scaling.levels import Levels, Questions, levels_of, questions_about
+from closerthan.scaling.levels import IntervalQuestions, Levels, levels_of, questions_about
 from closerthan.scaling.probit import fit_probit, probabilities
 from closerthan.wording import counted, first_few, html_table, p_value, percent, percent_interval
 
@@ -203,7 +204,7 @@ class Scale:
         columns = (self.levels.tolist(), self.values.tolist(), self.low.tolist(), self.high.tolist())
         return list(zip(self.level_names, *columns, strict=True))
 
-    def to_data(self) -> dict[str, Any]:
+    def to_data(self) -> JsonObject:
         """Return all numbers, for JSON."""
         return {
             "levels": self.levels.tolist(),
@@ -325,7 +326,7 @@ def scale(
     )
 
 
-def _check_information(questions: Questions, levels: Levels) -> None:
+def _check_information(questions: IntervalQuestions, levels: Levels) -> None:
     """Raise an error if the answers do not determine the scale."""
     design = questions.design
     if np.linalg.matrix_rank(design) < design.shape[1]:
@@ -341,7 +342,7 @@ def _check_information(questions: Questions, levels: Levels) -> None:
         )
 
 
-def _is_separable(questions: Questions) -> bool:
+def _is_separable(questions: IntervalQuestions) -> bool:
     """Return whether some scale predicts answers perfectly, or predicts some and leaves the others undecided.
 
     The maximum of the likelihood is then at infinity (Albert and Anderson 1984). A linear program decides it.
@@ -376,7 +377,7 @@ class _Simulated:
 
 
 def _simulate(
-    questions: Questions, fitted: Array, lapses: bool, n_replicates: int, rng: np.random.Generator
+    questions: IntervalQuestions, fitted: Array, lapses: bool, n_replicates: int, rng: np.random.Generator
 ) -> _Simulated:
     """Simulate studies with the fitted probabilities, and fit each of them."""
     totals, probability = questions.totals, fitted[questions.question_of]
@@ -400,7 +401,7 @@ def _simulate(
     return _Simulated(*(np.concatenate(column) for column in columns))
 
 
-def _goodness(questions: Questions, responses: Array, expected: Array) -> tuple[Array, Array]:
+def _goodness(questions: IntervalQuestions, responses: Array, expected: Array) -> tuple[Array, Array]:
     """Return the deviance from the saturated model, and the number of runs in the residuals sorted by expectation."""
     totals, counts = questions.totals, questions.counts(responses)
     certain = np.clip(expected, 1e-300, 1 - 1e-16)

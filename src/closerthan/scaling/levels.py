@@ -13,7 +13,7 @@ from closerthan.comparisons import Comparisons, pairs_of
 from closerthan.messages import value_error
 from closerthan.wording import counted, first_few
 
-__all__ = ["Levels", "Questions", "levels_of", "questions_about"]
+__all__ = ["IntervalQuestions", "Levels", "levels_of", "questions_about"]
 
 FEWEST = 3  # levels
 
@@ -116,7 +116,7 @@ def _number(name: str) -> float | None:
 
 
 @dataclasses.dataclass(frozen=True)
-class Questions:
+class IntervalQuestions:
     """Answers as a regression: predictors of the distinct questions, and the question and response of each answer.
 
     Attributes
@@ -146,7 +146,7 @@ class Questions:
         return np.add.reduceat(responses[:, order], starts, axis=1)
 
 
-def questions_about(answers: Comparisons, levels: Levels) -> Questions:
+def questions_about(answers: Comparisons, levels: Levels) -> IntervalQuestions:
     """Return the design and the responses of the regression that estimates the scale.
 
     Examples
@@ -168,4 +168,4 @@ def questions_about(answers: Comparisons, levels: Levels) -> Questions:
     design = np.zeros((len(pairs), n_levels))
     for column, sign in enumerate((1.0, -1.0, -1.0, 1.0)):
         np.add.at(design, (np.arange(len(pairs)), pairs[:, column]), sign)
-    return Questions(design[:, 1:], question_of.reshape(-1), far_is_higher.astype(np.float64))
+    return IntervalQuestions(design[:, 1:], question_of.reshape(-1), far_is_higher.astype(np.float64))

@@ -9,12 +9,12 @@ import numpy as np
 from closerthan.arrays import Array
 from closerthan.objective.protocol import Capability, Map, Point, SolverObjective, State
 
-__all__ = ["Monitor", "Solver", "State", "StateKind", "step_rule"]
+__all__ = ["Solver", "SolverMonitor", "State", "StateKind", "step_rule"]
 
 StateKind = Literal["map", "Gram matrix", "number", "count"]
 
 
-class Monitor(Protocol):
+class SolverMonitor(Protocol):
     """The object that a solver reports each snapshot to; it returns true if the solver must stop."""
 
     def __call__(
@@ -46,7 +46,9 @@ class Solver(abc.ABC):
     state_kinds: ClassVar[Mapping[str, StateKind]] = {}
 
     @abc.abstractmethod
-    def run(self, objective: SolverObjective, start: Array, rng: np.random.Generator, monitor: Monitor) -> Array | None:
+    def run(
+        self, objective: SolverObjective, start: Array, rng: np.random.Generator, monitor: SolverMonitor
+    ) -> Array | None:
         """Improve ``start``, reporting each snapshot to ``monitor`` with its step size and number of term gradients.
 
         Return a map only if the solver itself defines which one is the result; return None to let the monitor choose

@@ -8,7 +8,7 @@ import numpy as np
 
 from closerthan.arrays import Array
 from closerthan.objective.protocol import SolverObjective
-from closerthan.solvers.base import Monitor, Solver, State, StateKind, step_rule
+from closerthan.solvers.base import Solver, SolverMonitor, State, StateKind, step_rule
 from closerthan.solvers.steps import Constant, StepRule
 
 __all__ = ["Batch"]
@@ -36,7 +36,7 @@ class Batch(Solver):
         objective: SolverObjective,
         start: Array,
         rng: np.random.Generator,
-        monitor: Monitor,
+        monitor: SolverMonitor,
         state: State | None = None,
     ) -> None:
         state = state or {"x": start, "epoch": np.array(0)}

@@ -7,7 +7,7 @@ that end in the same valley then agree in all digits that matter.
 
 from closerthan.arrays import Array
 from closerthan.objective.protocol import MeanLoss, Point
-from closerthan.solvers.base import Monitor
+from closerthan.solvers.base import SolverMonitor
 from closerthan.solvers.quasi_newton import descend
 
 __all__ = ["finish"]
@@ -15,7 +15,7 @@ __all__ = ["finish"]
 PER_EPOCH = 10  # iterations of L-BFGS that count as an epoch
 
 
-def finish(objective: MeanLoss, n_terms: int, x: Array, monitor: Monitor) -> None:
+def finish(objective: MeanLoss, n_terms: int, x: Array, monitor: SolverMonitor) -> None:
     """Descend from a map to a minimum by L-BFGS."""
     iterations, gradients = 0, 0
 

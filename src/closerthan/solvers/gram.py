@@ -9,7 +9,7 @@ import numpy as np
 from closerthan.arrays import Array
 from closerthan.checks import positive
 from closerthan.objective.protocol import Capability, WithGramGradient
-from closerthan.solvers.base import Monitor, Solver, State, StateKind
+from closerthan.solvers.base import Solver, SolverMonitor, State, StateKind
 
 __all__ = ["Gram"]
 
@@ -43,7 +43,7 @@ class Gram(Solver):
         objective: WithGramGradient,
         start: Array,
         rng: np.random.Generator,
-        monitor: Monitor,
+        monitor: SolverMonitor,
         state: State | None = None,
     ) -> None:
         n_objects, n_dims = start.shape

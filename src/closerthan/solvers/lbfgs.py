@@ -7,7 +7,7 @@ import numpy as np
 from closerthan.arrays import Array
 from closerthan.checks import whole
 from closerthan.objective.protocol import Point, SolverObjective
-from closerthan.solvers.base import Monitor, Solver
+from closerthan.solvers.base import Solver, SolverMonitor
 from closerthan.solvers.quasi_newton import MEMORY, descend
 
 __all__ = ["LBFGS"]
@@ -28,7 +28,7 @@ class LBFGS(Solver):
     def __post_init__(self) -> None:
         whole("memory", self.memory)
 
-    def run(self, objective: SolverObjective, start: Array, rng: np.random.Generator, monitor: Monitor) -> None:
+    def run(self, objective: SolverObjective, start: Array, rng: np.random.Generator, monitor: SolverMonitor) -> None:
         def report(point: Point, evaluations: int) -> bool:
             return monitor(point, gradients=evaluations * objective.n_terms)
 

@@ -58,7 +58,7 @@ from closerthan.objective.protocol import Capability, M, PolyakWalk, StepSchedul
 from closerthan.objective.visits import MOST_RUNS
 from closerthan.signatures import readable
 from closerthan.solvers import extra_dimensions
-from closerthan.solvers.base import Monitor, Solver, State, StateKind
+from closerthan.solvers.base import Solver, SolverMonitor, State, StateKind
 from closerthan.solvers.finishing import finish
 from closerthan.solvers.visiting_order import legs
 
@@ -152,7 +152,7 @@ class Polyak(Solver):
         objective: WithPolyakWalk[M],
         start: Array,
         rng: np.random.Generator,
-        monitor: Monitor,
+        monitor: SolverMonitor,
         state: State | None = None,
     ) -> None:
         n_terms, (n_objects, n_dims) = objective.n_terms, start.shape

@@ -9,7 +9,7 @@ import numpy as np
 from closerthan.arrays import Array
 from closerthan.checks import whole
 from closerthan.objective.protocol import Capability, Point, WithGradientSteps
-from closerthan.solvers.base import Monitor, Solver, State, StateKind
+from closerthan.solvers.base import Solver, SolverMonitor, State, StateKind
 from closerthan.solvers.steps import Constant, Decay, StepRule
 from closerthan.solvers.visiting_order import SAMPLINGS, visits
 
@@ -47,7 +47,7 @@ class SGD(Solver):
         objective: WithGradientSteps,
         start: Array,
         rng: np.random.Generator,
-        monitor: Monitor,
+        monitor: SolverMonitor,
         state: State | None = None,
     ) -> None:
         draws = objective.n_terms

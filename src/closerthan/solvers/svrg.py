@@ -52,7 +52,7 @@ from closerthan.arrays import Array
 from closerthan.checks import whole
 from closerthan.objective.protocol import Capability, WithWalk
 from closerthan.signatures import readable
-from closerthan.solvers.base import Monitor, Solver, State, StateKind, step_rule
+from closerthan.solvers.base import Solver, SolverMonitor, State, StateKind, step_rule
 from closerthan.solvers.steps import StabilizedBB, StepRule
 from closerthan.solvers.visiting_order import SAMPLINGS, visits
 
@@ -119,7 +119,12 @@ class SVRG(Solver):
         step_rule(self.step)
 
     def run(  # type: ignore[override]  # requires a capability, see needs
-        self, objective: WithWalk, start: Array, rng: np.random.Generator, monitor: Monitor, state: State | None = None
+        self,
+        objective: WithWalk,
+        start: Array,
+        rng: np.random.Generator,
+        monitor: SolverMonitor,
+        state: State | None = None,
     ) -> Array | None:
         draws = self.draws or objective.n_terms
         batch_size = self.batch_size or default_batch_size(objective.n_terms, len(start))

@@ -25,7 +25,7 @@ from closerthan.metrics import NORMAL_95, log_odds
 from closerthan.result import Result
 from closerthan.saving import whole_csv
 from closerthan.settings import ENDED, FitOptions, Settings, TimeOverError, ended_by, lists_options
-from closerthan.uncertainty.part_errors import PartAccuracies, PartErrors, growing
+from closerthan.uncertainty.part_errors import PartAccuracies, PartErrors, WholeAnswerMeans, growing
 from closerthan.uncertainty.power_law import PowerLaw
 from closerthan.uncertainty.refitter import Fitter, Refitter, plan_refits
 from closerthan.uncertainty.replicates import Replicates, replicate
@@ -68,7 +68,7 @@ class Expected(NamedTuple):
         return percent_interval(self.error, self.low, self.high)
 
 
-class Gain(NamedTuple):
+class ExpectedDecrease(NamedTuple):
     """The decrease of the error that twice as many answers (or people) would bring, with its 95 % interval."""
 
     decrease: float
@@ -208,7 +208,7 @@ class LearningCurve:
         return self.expected(2 * self.total)
 
     @cached_property
-    def gain(self) -> Gain:
+    def gain(self) -> ExpectedDecrease:
         """The decrease of the error that twice as many answers (or people) would bring.
 
         Its interval includes the spread of curves fitted to simulated errors, and a standard error as large as the
@@ -217,7 +217,7 @@ class LearningCurve:
         decrease = max(self.law(self.total) - self.law(2 * self.total), 0.0)
         spread = float(np.std([law(self.total) - law(2 * self.total) for law in self._laws]))
         half = NORMAL_95 * float(np.hypot(spread, BEYOND * decrease))
-        return Gain(decrease, max(decrease - half, 0.0), decrease + half)
+        return ExpectedDecrease(decrease, max(decrease - half, 0.0), decrease + half)
 
     @property
     def more_is_worth_it(self) -> bool:
@@ -570,7 +570,7 @@ def learning_curve(
         else:
             stopped_by, after = replicates.stopped_by, f"{len(replicates):,} of {n_replicates:,} replicates"
     ceilings = tuple(noise_ceilings(comparisons))
-    of_answers = {} if whole_answers is None else whole_answers.measured
+    of_answers: WholeAnswerMeans = {} if whole_answers is None else whole_answers.measured
     curve = LearningCurve(
         "people" if by == "people" else "answers",  # answers are counted even if blocks are the split unit
         _count(comparisons, by),

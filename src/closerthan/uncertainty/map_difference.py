@@ -33,6 +33,7 @@ from closerthan.arrays import Array
 from closerthan.checks import ParameterError, checked, whole
 from closerthan.comparisons import Comparisons
 from closerthan.comparisons.grouping import AUTO
+from closerthan.comparisons.parsing import ComparisonOptions
 from closerthan.fit.progress import trials_bar
 from closerthan.geometry import procrustes_rotation
 from closerthan.messages import value_error
@@ -440,15 +441,16 @@ def _pooled(one: Comparisons, other: Comparisons) -> tuple[Comparisons, NDArray[
     rows = np.searchsorted(shared, np.concatenate([part[keep] for part, keep in zip(about, selected, strict=True)]))
     group = np.repeat([0, 1], [len(side) for side in sides])
     objects: Mapping[str, Any] = {"n_objects": len(shared)} if one.names is None else {"names": shared.tolist()}
-    pooled = Comparisons.of(rows, unmentioned="ignore", **objects, **_beside(sides))
+    pooled = Comparisons.of(rows, **objects, **_beside(sides))
     return pooled, group, len(np.union1d(first, second)) - len(shared)
 
 
-def _beside(sides: list[Comparisons]) -> dict[str, Any]:
-    """Concatenate answers, people and weights of the rows of both groups."""
+def _beside(sides: list[Comparisons]) -> ComparisonOptions:
+    """Return the options of the pooled comparisons: answers, people and weights of the rows of both groups."""
     # Answers of the two groups are different, but people may be in both groups.
     answers = [np.arange(len(side)) if side.answers is None else np.asarray(side.answers) for side in sides]
-    columns: dict[str, Any] = {"answers": np.concatenate([answers[0], answers[1] + 1 + int(answers[0].max(initial=0))])}
+    numbers = np.concatenate([answers[0], answers[1] + 1 + int(answers[0].max(initial=0))])
+    columns: ComparisonOptions = {"answers": numbers, "unmentioned": "ignore"}
     people = [
         None if side.people is None or side.person_names is None else np.array(side.person_names)[side.people]
         for side in sides

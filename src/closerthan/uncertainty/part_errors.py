@@ -9,7 +9,7 @@ often answers with similar scores are wrong (Rao-Blackwellisation). This removes
 """
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +22,15 @@ from closerthan.losses import Loss
 from closerthan.metrics import log_odds
 
 __all__ = ["PartAccuracies", "PartErrors", "growing"]
+
+
+class WholeAnswerMeans(TypedDict, total=False):
+    """The attributes of a learning curve about whole answers."""
+
+    accuracies: Array
+    bits: Array
+    answer_chance: float
+    guessing_bits: float
 
 
 class PartErrors:
@@ -172,14 +181,20 @@ class PartAccuracies:
         self._totals[size] += weights.sum()
 
     @property
-    def measured(self) -> dict[str, Any]:
+    def measured(self) -> WholeAnswerMeans:
         """The accuracy and the bits per answer of each size, NaN without a map of this size, and those of guessing."""
         with np.errstate(invalid="ignore"):
             accuracies, bits = self._sums / self._totals
         chance = chance_levels(self._choices)
-        guessing = {"answer_chance": chance, "guessing_bits": -np.log2(chance)}
-        means = {name: float(np.average(one, weights=self._choices.weights)) for name, one in guessing.items()}
-        return {"accuracies": accuracies, "bits": bits, **means}
+        answer_chance, guessing_bits = (
+            float(np.average(one, weights=self._choices.weights)) for one in (chance, -np.log2(chance))
+        )
+        return {
+            "accuracies": accuracies,
+            "bits": bits,
+            "answer_chance": answer_chance,
+            "guessing_bits": guessing_bits,
+        }
 
 
 def growing(

@@ -6,10 +6,13 @@ from studies import ANSWERS, POINTS, answer_all, interview_of, joined
 
 import closerthan as ct
 from closerthan.collect.choosing.belief import fit_maps
-from closerthan.collect.choosing.judging import accuracies, enough, live_curve
+from closerthan.collect.choosing.judging import accuracies, enough, in_words, live_curve
 from closerthan.collect.study.description import Shares
 from closerthan.comparisons import reversed_rows
 from closerthan.comparisons.screen import Screen
+from closerthan.losses import STE
+from closerthan.uncertainty.learning_curve import LearningCurve
+from closerthan.wording import percent
 
 
 def live(answers):
@@ -47,6 +50,15 @@ def test_a_map_in_which_all_objects_coincide_is_as_good_as_guessing(tmp_path, sc
         store.change("UPDATE questions SET map = 1")
     assert accuracies(store, screen)[-1].accuracy == pytest.approx(chance)
     store.close()
+
+
+@pytest.mark.parametrize(
+    ("error", "spread", "how"), [(0.48, 0.03, "No"), (0.4, 0.1, "Not clearly"), (0.46, 0.01, "Hardly")]
+)
+def test_advice_without_a_clear_map_does_not_exaggerate(error, spread, how):
+    numbers = np.array([10.0, 20.0, 40.0])
+    curve = LearningCurve("answers", 100, numbers, np.full(3, error), np.full((3, 3), spread**2), (), None, STE())
+    assert in_words(curve).startswith(f"{how} better than chance: the map predicts {percent(1 - error)} (95 %")
 
 
 def test_objects_that_are_too_few_for_a_curve_are_reported():

@@ -54,7 +54,8 @@ def test_the_command_writes_all_files_and_replaces_them_only_if_told_to(tmp_path
 
 def nginx(written, port):
     """The command that starts nginx with the snippets, and with logs of everything else."""
-    config = written / "nginx.conf"
+    config, snippet = written / "nginx.conf", written / "nginx-server.conf"
+    snippet.write_text(snippet.read_text().replace(":8123/", ":9/"))  # a port on which nothing listens
     config.write_text(
         f"""pid {written}/nginx.pid;
 daemon off;
@@ -84,7 +85,7 @@ def test_nginx_accepts_the_snippets_and_logs_no_participants(written):
     assert "warn" not in checked.stderr.replace('the "user" directive', "")
     with subprocess.Popen(command, stderr=subprocess.DEVNULL) as process:
         try:
-            # Nothing listens behind nginx, which is an error that it would log.
+            # The server behind nginx is missing, which is an error that it would log.
             assert [status(port, f"{path}?PROLIFIC_PID=5f1a") for path in ("/animals/", "/animals")] == [502, 301]
             assert status(port, "/others") == 204
         finally:
@@ -138,6 +139,7 @@ def test_the_dockerfile_runs_the_server_as_an_ordinary_user(written):
     command = json.loads(values["CMD"])  # without a shell, so that the server receives the signal to stop
     assert command[:3] == ["closerthan", "collect", "serve"]
     folders = command[3 : command.index("--host")]
+    assert "--behind-proxy" in command  # within a container, the web server has an address of the private network
     assert folders in (["/studies"], ["/studies/study", "/studies/faces"])
     assert all(f'{folder}"' in (written / "compose.yaml").read_text() for folder in folders)
     assert command[-1] == ADDRESS

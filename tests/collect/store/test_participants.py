@@ -114,6 +114,6 @@ def test_a_person_is_deleted_by_the_withdrawal_code_as_people_type_it(answered, 
     assert store.value("SELECT group_concat(number) FROM participants") == "1,3"
 
 
-@pytest.mark.parametrize("text", ["=1", "+1", "-1", "@x", "\tx", "\rx", " =1"])
+@pytest.mark.parametrize("text", ["=1", "+1", "-1", "@x", "\tx", "\rx", " =1", "＝1"])
 def test_formulas_get_an_apostrophe(text):
     assert spreadsheet_safe(text) == f"'{text}"

@@ -33,7 +33,7 @@ def violations(folder):
     if any(isinstance(one, dict) and one.get("@type") != "PropertyValue" for one in variables):
         wrong.append("a variable is not a PropertyValue")
     described = {one if isinstance(one, str) else one["name"] for one in variables}
-    paths = sorted((folder / "data").rglob("*"))
+    paths, columns = sorted((folder / "data").rglob("*")), set()
     if not paths:
         wrong.append("there is no data file")
     for path in paths:
@@ -41,13 +41,14 @@ def violations(folder):
             wrong.append(f"{path.name} has no keywords")
         with open(path, encoding="utf-8", newline="") as file:
             header, *rows = csv.reader(file)
+        columns |= set(header)
         if len(set(header)) < len(header) or "" in header:
             wrong.append(f"{path.name} has columns without a name of their own")
         wrong += [f"{path.name} has the column {name}, which is not described" for name in set(header) - described]
         wrong += [f"{path.name} has a row of another length" for row in rows if len(row) != len(header)]
         if "row_id" in header and len({row[header.index("row_id")] for row in rows}) < len(rows):
             wrong.append(f"row_id is not unique in {path.name}")
-    return wrong
+    return wrong + [f"{name} is described, but in no file" for name in described - columns]
 
 
 @pytest.mark.parametrize(("kind", "several"), [("closer", False), ("odd", False), ("nearest", True), ("rank", True)])

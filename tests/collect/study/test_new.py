@@ -4,7 +4,7 @@ import pytest
 from studies import picture
 
 from closerthan.collect.study.description import SETTINGS, Codes, Shares, Study, read_study
-from closerthan.collect.study.new import make_study
+from closerthan.collect.study.new import make_study, unfinished
 
 
 def test_a_new_study_can_be_read_and_has_the_default_settings(folder):
@@ -15,6 +15,16 @@ def test_a_new_study_can_be_read_and_has_the_default_settings(folder):
     assert study.checks_wrong == Study.checks_wrong
     assert [study.count_of(kind) for kind in ("chosen", "random", "shared", "repeat", "check")] == [42, 9, 3, 3, 3]
     assert [one.text for one in study.objects[:2]] == ["word 0", "word 1"]
+
+
+def test_texts_of_the_template_that_do_not_fit_are_named(folder):
+    assert unfinished(read_study(folder)) == ["the consent text still contains NAME, E-MAIL ADDRESS"]
+    path = folder / "study.toml"
+    text = path.read_text().replace("NAME, E-MAIL ADDRESS", "ann@lab.example.org")
+    path.write_text(text)
+    assert unfinished(read_study(folder)) == []
+    path.write_text(text.replace('kind = "closer"', 'kind = "odd"').replace("Which one is more", "Which is the least"))
+    assert unfinished(read_study(folder)) == ['the text of [instructions] is that for kind = "closer"']
 
 
 def test_every_setting_is_in_the_commented_file(folder):

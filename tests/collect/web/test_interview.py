@@ -251,7 +251,18 @@ def test_consent_is_stored_with_its_text_and_time(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "value", [None, "", " ", "{{%PROLIFIC_PID%}}", "${e://Field/PROLIFIC_PID}", "%SURVEY_CODE%", "...", "undefined"]
+    "value",
+    [
+        None,
+        "",
+        " ",
+        "{{%PROLIFIC_PID%}}",
+        "%7B%7B%25PROLIFIC_PID%25%7D%7D",
+        "${e://Field/PROLIFIC_PID}",
+        "%SURVEY_CODE%",
+        "...",
+        "undefined",
+    ],
 )
 def test_a_recruiters_id_is_required(tmp_path, value):
     interview, store = interview_of(tmp_path, recruiter=RECRUITERS["prolific"])

@@ -69,20 +69,21 @@ def test_long_texts_are_shown_completely(browser, tmp_path):
             assert problems(browser) == [], size
 
 
-@pytest.mark.parametrize("form", ["text and picture", "sound"])
-def test_nothing_is_cut_off_in_a_question_with_many_options(browser, tmp_path, form):
+@pytest.mark.parametrize(("form", "shown"), [("text and picture", 8), ("sound", 12), ("picture", 20), ("picture", 3)])
+def test_nothing_is_cut_off_in_a_question_with_many_options(browser, tmp_path, form, shown):
     text = "Texts of about sixty characters are common, like this one. " * 3
-    study = small(tmp_path, kind="rank", shown=8, picks=2, must_play=False, number=4)
-    objects = tuple(
-        (Stimulus(f"text {number}", "", None, f"{text}{number}") if number % 2 else study.objects[number // 2])
-        if form == "text and picture"
-        else Stimulus(f"tone {number}", f"tone {number}", sound(tmp_path / f"{number}.wav"))
-        for number in range(9)
-    )
+    study = small(tmp_path, kind="rank", shown=shown, picks=2, must_play=False, number=4, language="de")
+    of_form = {
+        "picture": lambda number: dataclasses.replace(study.objects[number % 8], name=f"picture {number}"),
+        "text": lambda number: Stimulus(f"text {number}", "", None, f"{text}{number}"),
+        "sound": lambda number: Stimulus(f"tone {number}", f"tone {number}", sound(tmp_path / f"{number}.wav")),
+    }
+    forms = form.split(" and ")
+    objects = tuple(of_form[forms[number % len(forms)]](number) for number in range(shown + 1))
     with serving(dataclasses.replace(study, objects=objects)) as server:
         open_first_question(browser, server)
         browser.press("2")
-        browser.press("7")
+        browser.press("3")
         for size in screens(browser):
             # The marks of the options that are picked stand out of their cards.
             boxes = "document.querySelectorAll('.thing, .play, .option[aria-pressed=false]')"
@@ -90,9 +91,14 @@ def test_nothing_is_cut_off_in_a_question_with_many_options(browser, tmp_path, f
                 one.scrollWidth > one.clientWidth || one.scrollHeight > one.clientHeight + 1
                 || one.getBoundingClientRect().right > innerWidth).map((one) => one.className)""")
             assert cut == [], size
+            covered = browser.ask("""[...document.querySelectorAll('[aria-pressed=true]')].some((one) => {
+                const [words, mark] = ['.words', '.mark'].map((name) => one.querySelector(name));
+                return words && words.getBoundingClientRect().right > mark.getBoundingClientRect().left; })""")
+            assert not covered, size
             tallest = browser.ask("""Math.max(0, ...[...document.querySelectorAll('.thing:has(img)')].map((one) =>
                 one.getBoundingClientRect().height / innerHeight))""")
-            assert tallest < 0.23, size  # pictures take no more room than they need, although texts are wide
+            assert "text" not in form or tallest < 0.23, size  # no more room than they need, although texts are wide
+            assert form != "picture" or min(box[0] for box in browser.ask(BOXES)) > 45, size
             assert problems(browser) == [], size
 
 

@@ -162,7 +162,7 @@ class Refits:
 
     def __init__(self):
         self.renewed = threading.Event()
-        self.answered = self.request = self.stop = lambda: None
+        self.answered = self.start = self.stop = lambda: None
         self.renew = self.renewed.set
 
 
@@ -244,6 +244,17 @@ def test_the_researchers_data_need_the_token(client, path, tmp_path):
         assert reply.status_code == 401
         assert reply.json() == {"error": "this needs the researcher's token"}
     assert client.get(f"/researcher/{path}?token={Access(tmp_path).token}").status_code == 401
+
+
+def test_a_damaged_file_of_tokens_gives_nobody_access_and_is_reported(client, tmp_path, capsys):
+    token = Access(tmp_path).token
+    (tmp_path / Access.FILES[0]).write_text("")
+    for presented in (token, ""):
+        reply = client.get("/researcher/people", headers={"Authorization": f"Bearer {presented}"})
+        assert (reply.status_code, "log says why" in reply.text) == (503, True)
+    error = capsys.readouterr().err
+    assert "researcher-token.txt contains no secret" in error
+    assert "Traceback" not in error
 
 
 def test_the_researchers_page_without_the_token_reveals_nothing_about_the_study(client):

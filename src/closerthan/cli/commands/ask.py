@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
 
-from closerthan.cli.options import SEED, Reading, reading, with_options
+from closerthan.cli.options import SEED, AnswersReader, reading, with_options
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -31,7 +31,7 @@ MOST_UNCLEAR = 50  # unclear replies on the page
 
 
 @dataclass(frozen=True)
-class Program:
+class ProgramOptions:
     """The program, and options for asking it."""
 
     command: Annotated[
@@ -58,7 +58,7 @@ class Program:
     ] = 1.0
 
 
-@with_options(program=Program, reading=reading)
+@with_options(program=ProgramOptions, reading=reading)
 def ask(
     *,
     file: Annotated[
@@ -69,7 +69,7 @@ def ask(
             show_default=False,
         ),
     ],
-    program: Program,
+    program: ProgramOptions,
     out: Annotated[
         Path | None,
         typer.Option("--out", "-o", metavar="FOLDER", help="Output folder; by default FILE's name with -program."),
@@ -78,7 +78,7 @@ def ask(
         int, typer.Option(metavar="NUMBER", min=0, help="The same seed shuffles options in the same way.")
     ] = SEED,
     force: Annotated[bool, typer.Option("--force", help="Begin again instead of continuing.")] = False,
-    reading: Reading,
+    reading: AnswersReader,
 ) -> None:
     """Put questions to a program, such as a language model behind a command, and write its answers.
 
@@ -133,7 +133,7 @@ class _Questions(NamedTuple):
     from_people: bool
 
 
-def _read_questions(file: Path, question: str | None, seed: int, reading: Reading) -> _Questions:
+def _read_questions(file: Path, question: str | None, seed: int, reading: AnswersReader) -> _Questions:
     import numpy as np
 
     from closerthan.cli.screen import print_summary

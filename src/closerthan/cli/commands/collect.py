@@ -102,9 +102,17 @@ def serve(
         str | None,
         typer.Option(metavar="URL", help="Public address behind a proxy, as in https://lab.example.org/animals/."),
     ] = None,
+    behind_proxy: Annotated[
+        bool,
+        typer.Option(
+            "--behind-proxy",
+            help="Take computers in the private network for proxies, as in a container; those on this computer always "
+            "are. They must report participants' addresses in X-Forwarded-For, and only they may reach the port.",
+        ),
+    ] = False,
 ) -> None:
     """Serve the participants' page and the researcher's page until Ctrl-C."""
-    _serving().serve(studies, host=host, port=port, address=address)
+    _serving().serve(studies, host=host, port=port, address=address, behind_proxy=behind_proxy)
 
 
 def _serving() -> ModuleType:

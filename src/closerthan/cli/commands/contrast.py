@@ -3,12 +3,13 @@
 import sys
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from closerthan.checks import ParameterError
-from closerthan.cli.options import Fitting, OutputFolder, Reading, fitting_options, reading, with_options
+from closerthan.cli.options import AnswersReader, Fitting, OutputFolder, fitting_options, reading, with_options
+from closerthan.registry import JsonObject
 
 if TYPE_CHECKING:
     from closerthan.files.meaning.answers import Answers
@@ -58,7 +59,7 @@ def contrast(
     pair: Contrast,
     output: OutputFolder,
     fitting: Fitting,
-    reading: Reading,
+    reading: AnswersReader,
 ) -> None:
     """Test whether two groups of answers, such as two conditions, have different maps, and which objects moved.
 
@@ -95,7 +96,7 @@ def contrast(
 
 
 def _groups(
-    file: Path, other: Path | None, between: str | None, reading: Reading
+    file: Path, other: Path | None, between: str | None, reading: AnswersReader
 ) -> "tuple[tuple[str, str], tuple[Answers, Answers]]":
     """Return the names of the two groups, and their answers."""
     from closerthan.cli.screen import print_summary
@@ -139,7 +140,7 @@ def _print_difference(difference: "MapDifference") -> None:
     print_sentences(difference.sentences)
 
 
-def _numbers(difference: "MapDifference", titles: tuple[str, str]) -> dict[str, Any]:
+def _numbers(difference: "MapDifference", titles: tuple[str, str]) -> JsonObject:
     from closerthan import __version__
 
     names = (

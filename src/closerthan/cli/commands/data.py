@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from closerthan.checks import ParameterError
-from closerthan.cli.options import AnswersFile, Force, Reading, reading, with_options
+from closerthan.cli.options import SEED, AnswersFile, AnswersReader, Force, Seed, reading, with_options
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ def simulate(
         Path, typer.Argument(metavar="FILE", help="The answers to write: .csv, .npz, .parquet, ...", show_default=False)
     ],
     study: Simulation,
-    seed: Annotated[int, typer.Option(metavar="NUMBER", min=0, help="The same seed gives the same answers.")] = 0,
+    seed: Seed = SEED,
     force: Annotated[bool, typer.Option("--force", help="Replace existing files.")] = False,
 ) -> None:
     """Simulate noisy answers about points, and write the answers and the points."""
@@ -112,7 +112,7 @@ def convert(
     ] = None,
     force: Force = False,
     *,
-    reading: Reading,
+    reading: AnswersReader,
 ) -> None:
     """Read answers of any kind and write them as comparisons: triplets or quadruplets."""
     from closerthan.cli.output import check_file
@@ -140,7 +140,7 @@ def convert(
 def info(
     file: AnswersFile,
     *,
-    reading: Reading,
+    reading: AnswersReader,
 ) -> None:
     """Describe what FILE contains and how it was interpreted, without fitting anything."""
     import numpy as np

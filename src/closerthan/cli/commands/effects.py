@@ -5,7 +5,15 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from closerthan.cli.options import AnswersFile, Fitting, OutputFolder, Reading, fitting_options, reading, with_options
+from closerthan.cli.options import (
+    AnswersFile,
+    AnswersReader,
+    Fitting,
+    OutputFolder,
+    fitting_options,
+    reading,
+    with_options,
+)
 
 if TYPE_CHECKING:
     from closerthan.people.effects import AnswerEffects
@@ -28,7 +36,7 @@ def effects(
     *,
     output: OutputFolder,
     fitting: Fitting,
-    reading: Reading,
+    reading: AnswersReader,
 ) -> None:
     """Find out what influences answers besides the map: positions on the screen, repetition, ties and lapses.
 

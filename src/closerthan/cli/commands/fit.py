@@ -10,9 +10,9 @@ import typer
 from closerthan.cli.fit_job import FitJob, fit_and_write
 from closerthan.cli.options import (
     AnswersFile,
+    AnswersReader,
     Fitting,
     Judging,
-    Reading,
     Running,
     Writing,
     fitting_options,
@@ -51,7 +51,7 @@ def fit(
     writing: Writing,
     running: Running,
     fitting: Fitting,
-    reading: Reading,
+    reading: AnswersReader,
 ) -> None:
     """Fit a map to the answers in FILE and write it to a folder, with figure, history and report.
 

@@ -5,7 +5,15 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from closerthan.cli.options import AnswersFile, Fitting, OutputFolder, Reading, fitting_options, reading, with_options
+from closerthan.cli.options import (
+    AnswersFile,
+    AnswersReader,
+    Fitting,
+    OutputFolder,
+    fitting_options,
+    reading,
+    with_options,
+)
 
 if TYPE_CHECKING:
     from closerthan.objects import Clustering
@@ -41,7 +49,7 @@ def individuals(
     *,
     output: OutputFolder,
     fitting: Fitting,
-    reading: Reading,
+    reading: AnswersReader,
 ) -> None:
     """Fit one map for all people, and the weight that each person gives to each dimension.
 

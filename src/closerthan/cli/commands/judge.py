@@ -10,11 +10,11 @@ import typer
 
 from closerthan.cli.options import (
     AnswersFile,
+    AnswersReader,
     Fitting,
     Force,
     MapFile,
     OutputFolder,
-    Reading,
     fitting_options,
     out_option,
     reading,
@@ -49,7 +49,7 @@ def evaluate(
         ),
     ] = "euclidean",
     *,
-    reading: Reading,
+    reading: AnswersReader,
 ) -> None:
     """Measure how many of the answers in FILE a map predicts: whole answers and the comparisons that they imply."""
     from closerthan.accuracy import SIMILARITIES
@@ -85,7 +85,7 @@ def evaluate(
 
 
 def _read_about_embedding(
-    file: Path, embedding: Any, names: "tuple[str, ...] | None", reading: Reading
+    file: Path, embedding: Any, names: "tuple[str, ...] | None", reading: AnswersReader
 ) -> "tuple[Answers, Any, str]":
     """Read answers about the objects of an embedding, whose rows may turn out to be dimensions; then it is transposed.
 
@@ -147,7 +147,7 @@ def predict(
     out: Annotated[Path | None, out_option("A .csv or .parquet; by default FILE's name with -predictions.csv.")] = None,
     force: Force = False,
     *,
-    reading: Reading,
+    reading: AnswersReader,
 ) -> None:
     """Predict the answer to each question in FILE: 1 if it is as written in its row, -1 if it is the opposite.
 
@@ -334,7 +334,7 @@ def dims(
     search: DimsSearch,
     output: OutputFolder,
     fitting: Fitting,
-    reading: Reading,
+    reading: AnswersReader,
 ) -> None:
     """Find the number of dimensions that the answers support.
 
@@ -386,7 +386,7 @@ def compare(
     force: Annotated[bool, typer.Option("--force", help="Replace an existing folder.")] = False,
     *,
     fitting: Fitting,
-    reading: Reading,
+    reading: AnswersReader,
 ) -> None:
     """Compare all losses by their error on held-out answers. Ctrl-C keeps the results so far."""
     import closerthan as ct
@@ -414,7 +414,7 @@ def compare(
     _write(folder, COMPARE, force, lambda draft: comparison.to_csv(draft / "compare.csv"), comparison.stopped_by)
 
 
-def _read(file: Path, reading: Reading) -> "Answers":
+def _read(file: Path, reading: AnswersReader) -> "Answers":
     from closerthan.fit.progress import phases
 
     with phases(sys.stderr.isatty()) as say:

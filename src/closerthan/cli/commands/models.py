@@ -2,14 +2,25 @@
 
 import contextlib
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from closerthan.checks import ParameterError
-from closerthan.cli.options import SEED, AnswersFile, Force, OutputFolder, Reading, out_option, reading, with_options
+from closerthan.cli.options import (
+    SEED,
+    AnswersFile,
+    AnswersReader,
+    Force,
+    OutputFolder,
+    Seed,
+    Threads,
+    out_option,
+    reading,
+    with_options,
+)
 from closerthan.messages import message_of, prefixed
 
 if TYPE_CHECKING:
@@ -114,9 +125,9 @@ def answers_from(
     out: Annotated[
         Path | None, out_option("The answers to write; by default the input's name with -answers.csv.")
     ] = None,
-    seed: Annotated[int, typer.Option(metavar="NUMBER", min=0, help="The same seed gives the same answers.")] = SEED,
+    seed: Seed = SEED,
     force: Force = False,
-    reading: Reading,
+    reading: AnswersReader,
 ) -> None:
     """Let a model (features of objects, or a matrix of similarities) answer questions, for closerthan fit."""
     import closerthan as ct
@@ -159,7 +170,7 @@ def answers_from(
     typer.echo(f"{target}  {answers.description}")
 
 
-def _people(path: Path, models: "Iterable[Features]", reading: Reading) -> "Comparisons":
+def _people(path: Path, models: "Iterable[Features]", reading: AnswersReader) -> "Comparisons":
     from closerthan.cli.screen import print_summary
 
     # The objects of features without names are numbered from 0.
@@ -215,7 +226,7 @@ def score(
     features: FeatureFiles,
     measure: Measure,
     output: OutputFolder,
-    reading: Reading,
+    reading: AnswersReader,
 ) -> None:
     """Measure how many of people's answers the features of models predict, as a table and a bar chart."""
     import closerthan as ct
@@ -286,7 +297,9 @@ class AlignmentSearch:
     standardize: Annotated[
         bool, typer.Option("--standardize", help="Scale all features to the same variance first.")
     ] = False
-    folds: Annotated[int, typer.Option(metavar="NUMBER", min=2, help="Number of parts; each is held out once.")] = 5
+    n_folds: Annotated[
+        int, typer.Option("--folds", metavar="NUMBER", min=2, help="Number of parts; each is held out once.")
+    ] = 5
 
 
 @with_options(search=AlignmentSearch, output=OutputFolder, reading=reading)
@@ -296,11 +309,9 @@ def align(
     features: FeatureFiles,
     search: AlignmentSearch,
     output: OutputFolder,
-    seed: Annotated[int, typer.Option(metavar="NUMBER", min=0, help="The same seed gives the same result.")] = SEED,
-    threads: Annotated[
-        int | None, typer.Option(metavar="NUMBER", min=1, help="Number of threads; by default one per core.")
-    ] = None,
-    reading: Reading,
+    seed: Seed = SEED,
+    threads: Threads = None,
+    reading: AnswersReader,
 ) -> None:
     """Find the linear map of features that predicts people's answers best, and what it gains on new objects.
 
@@ -333,15 +344,8 @@ def align(
             alignments[title] = ct.align(
                 model.table,
                 people,
-                rank=search.rank,
-                similarity=search.similarity,
-                loss=search.loss,
-                towards=search.towards,
-                strength=search.strength,
-                hold_out=search.hold_out,
-                standardize=search.standardize,
                 names=model.names,
-                n_folds=search.folds,
+                **asdict(search),
                 n_threads=threads,
                 seed=seed,
                 progress=sys.stderr.isatty(),

@@ -7,7 +7,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from closerthan.checks import ParameterError
-from closerthan.cli.options import SEED, AnswersFile, FigureFormat, Force, Reading, out_option, reading, with_options
+from closerthan.cli.options import (
+    SEED,
+    AnswersFile,
+    AnswersReader,
+    FigureFormat,
+    Force,
+    Seed,
+    out_option,
+    reading,
+    with_options,
+)
 
 SHOWN = 5  # number of the most central objects, and of the least central ones
 
@@ -17,7 +27,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Placement:
+class PlacementOptions:
     """Options for placing new objects."""
 
     loss: Annotated[
@@ -32,7 +42,7 @@ class Placement:
     ] = None
 
 
-@with_options(how=Placement, reading=reading)
+@with_options(how=PlacementOptions, reading=reading)
 def place(
     *,
     map: Annotated[Path, typer.Argument(metavar="MAP", help="The folder of a fit, or a map.", show_default=False)],
@@ -41,10 +51,10 @@ def place(
         typer.Argument(metavar="[FILE]", help="Answers about the new objects; not needed with --features."),
     ] = None,
     out: Annotated[Path | None, out_option("By default MAP's name with -placed.csv.")] = None,
-    how: Placement,
-    seed: Annotated[int, typer.Option(metavar="NUMBER", min=0, help="The same seed gives the same result.")] = SEED,
+    how: PlacementOptions,
+    seed: Seed = SEED,
     force: Force = False,
-    reading: Reading,
+    reading: AnswersReader,
 ) -> None:
     """Place new objects on a map, from the answers about them in FILE; all others keep their positions."""
     import numpy as np
@@ -141,10 +151,10 @@ def cluster(
     out: Annotated[
         Path | None, out_option("By default FILE's name with -groups.csv; the tree is written beside it.")
     ] = None,
-    seed: Annotated[int, typer.Option(metavar="NUMBER", min=0, help="The same seed gives the same groups.")] = SEED,
+    seed: Seed = SEED,
     figure_format: FigureFormat = "png",
     force: Annotated[bool, typer.Option("--force", help="Replace existing files.")] = False,
-    reading: Reading,
+    reading: AnswersReader,
 ) -> None:
     """Find groups of objects from the answers in FILE, or on a map, test whether they are clear, and draw a tree."""
     from closerthan.cli.output import check_figure_format, check_file, stem
@@ -236,12 +246,12 @@ def central(
     out: Annotated[Path | None, out_option("By default FILE's name with -central.csv.")] = None,
     force: Force = False,
     *,
-    reading: Reading,
+    reading: AnswersReader,
 ) -> None:
     """Find the most central object in FILE (the medoid), and outliers, without a map."""
     from closerthan.cli.output import check_file, stem
     from closerthan.cli.screen import print_columns, print_summary
-    from closerthan.files.formats.text import quoted
+    from closerthan.files.formats.text.delimited_text import quoted
     from closerthan.objects import centrality
     from closerthan.objects.central_objects import MEASURES, OUTLYING
     from closerthan.saving import whole_file

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from closerthan.cli.options import SEED, Force, Reading, out_option, reading, with_options
+from closerthan.cli.options import SEED, AnswersReader, Force, Seed, out_option, reading, with_options
 
 
 @dataclass(frozen=True)
@@ -53,10 +53,10 @@ def questions(
         ),
     ] = None,
     selection: Selection,
-    seed: Annotated[int, typer.Option(metavar="NUMBER", min=0, help="The same seed gives the same questions.")] = SEED,
+    seed: Seed = SEED,
     out: Annotated[Path | None, out_option("By default FILE's name with -questions.csv.")] = None,
     force: Force = False,
-    reading: Reading,
+    reading: AnswersReader,
 ) -> None:
     """Write the questions whose answers are expected to be most informative, the most urgent first.
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from closerthan.checks import ParameterError
-from closerthan.cli.options import SEED, AnswersFile, OutputFolder, Reading, reading, with_options
+from closerthan.cli.options import SEED, AnswersFile, AnswersReader, OutputFolder, Seed, reading, with_options
 from closerthan.messages import message_of, prefixed
 
 if TYPE_CHECKING:
@@ -62,8 +62,8 @@ def scale(
     file: AnswersFile,
     scaling: Scaling,
     output: OutputFolder,
-    seed: Annotated[int, typer.Option(metavar="NUMBER", min=0, help="The same seed gives the same intervals.")] = SEED,
-    reading: Reading,
+    seed: Seed = SEED,
+    reading: AnswersReader,
 ) -> None:
     """Estimate a perceptual scale of ordered physical levels from triads or quadruples (difference scaling, MLDS)."""
     import closerthan as ct

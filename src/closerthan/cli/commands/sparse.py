@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from closerthan.cli.options import SEED, AnswersFile, OutputFolder, Reading, reading, with_options
+from closerthan.cli.options import SEED, AnswersFile, AnswersReader, OutputFolder, Seed, Threads, reading, with_options
 
 if TYPE_CHECKING:
     from closerthan.dimensions.result import SparseDimensions
@@ -56,9 +56,7 @@ class Estimation:
         float | None, typer.Option(metavar="SECONDS", help="Stop after this time, with the dimensions so far.")
     ] = None
     device: Annotated[str, typer.Option(metavar="cpu|cuda|auto", help="cpu, cuda (a GPU), or auto.")] = "cpu"
-    threads: Annotated[
-        int | None, typer.Option(metavar="NUMBER", min=1, help="Number of threads; by default one per core.")
-    ] = None
+    threads: Threads = None
 
 
 @with_options(estimation=Estimation, output=OutputFolder, reading=reading)
@@ -70,8 +68,8 @@ def sparse(
     thumbnails: Annotated[
         Path | None, typer.Option(metavar="FOLDER", help="A folder with images named after the objects.")
     ] = None,
-    seed: Annotated[int, typer.Option(metavar="NUMBER", min=0, help="The same seed gives the same dimensions.")] = SEED,
-    reading: Reading,
+    seed: Seed = SEED,
+    reading: AnswersReader,
 ) -> None:
     """Estimate sparse, non-negative dimensions of the objects in FILE, which people can name (SPoSE).
 

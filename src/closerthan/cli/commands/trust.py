@@ -7,7 +7,15 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from closerthan.cli.options import AnswersFile, Fitting, OutputFolder, Reading, fitting_options, reading, with_options
+from closerthan.cli.options import (
+    AnswersFile,
+    AnswersReader,
+    Fitting,
+    OutputFolder,
+    fitting_options,
+    reading,
+    with_options,
+)
 from closerthan.settings import ENDED, TimeOverError, ended_by
 
 if TYPE_CHECKING:
@@ -29,7 +37,7 @@ def people(
     *,
     output: OutputFolder,
     fitting: Fitting,
-    reading: Reading,
+    reading: AnswersReader,
 ) -> None:
     """Assess people by their answers: lapses, consistency, speed, and whether groups need separate maps.
 
@@ -156,7 +164,7 @@ def enough(
     curve_options: CurveOptions,
     output: OutputFolder,
     fitting: Fitting,
-    reading: Reading,
+    reading: AnswersReader,
 ) -> None:
     """Estimate whether there are enough answers: the error with fewer answers, and with twice as many."""
     import closerthan as ct

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from closerthan.cli.options import SEED, AnswersFile, Reading, out_option, reading, with_options
+from closerthan.cli.options import SEED, AnswersFile, AnswersReader, Seed, out_option, reading, with_options
 
 SHOWN = 3  # number of answers that are printed for each view
 
@@ -35,9 +35,9 @@ def views(
     file: AnswersFile,
     search: ViewSearch,
     out: Annotated[Path | None, out_option("The page to write; by default FILE's name with -views.html.")] = None,
-    seed: Annotated[int, typer.Option(metavar="NUMBER", min=0, help="The same seed gives the same maps.")] = SEED,
+    seed: Seed = SEED,
     force: Annotated[bool, typer.Option("--force", help="Replace existing files.")] = False,
-    reading: Reading,
+    reading: AnswersReader,
 ) -> None:
     """Find several maps that together explain the answers in FILE, such as one of colour and one of shape.
 

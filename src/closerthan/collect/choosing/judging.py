@@ -21,10 +21,10 @@ from closerthan.result import Result
 from closerthan.settings import TimeOverError
 from closerthan.uncertainty.alignment import align
 from closerthan.uncertainty.ellipses import Ellipses
-from closerthan.uncertainty.learning_curve import LearningCurve, learning_curve
-from closerthan.wording import counted, percent
+from closerthan.uncertainty.learning_curve import GUESSING, LearningCurve, learning_curve
+from closerthan.wording import counted, percent_interval
 
-__all__ = ["Accuracy", "accuracies", "assessed_people", "ellipses", "enough", "live_curve", "plane"]
+__all__ = ["Accuracy", "accuracies", "assessed_people", "ellipses", "enough", "in_words", "live_curve", "plane"]
 
 WINDOW = 150  # number of the latest random answers from which an accuracy is computed
 FEWEST = 10  # minimum number of random answers for an accuracy
@@ -165,9 +165,16 @@ def enough(answers: Comparisons, result: Result, time_limit: float | None = None
         return "Not measured: with this many answers it takes too long here. Export them, and run closerthan enough."
     except ValueError as error:  # for example, four objects make only four sets of three
         return f"Not measured: {error}."
+    return in_words(curve)
+
+
+def in_words(curve: LearningCurve) -> str:
+    """Return the verdict of a learning curve in one or two sentences."""
     if curve.is_chance:
+        now = curve.now
+        how = "Hardly" if now.high < 0.5 else "No" if now.error > GUESSING else "Not clearly"
         return (
-            f"No better than chance: the map predicts {percent(1 - curve.now.error, 0)} of new answers. Check the "
-            "question and the participants; or there are still far too few answers."
+            f"{how} better than chance: the map predicts {percent_interval(1 - now.error, 1 - now.high, 1 - now.low)} "
+            "of new answers. Check the question and the participants; or there are still far too few answers."
         )
     return " ".join(f"{text[0].upper()}{text[1:]}." for text in (curve.sentences()[0], curve.advice))

@@ -8,7 +8,7 @@ stores the result with the map; this module adds the current counts from the dat
 import math
 from collections import Counter, defaultdict
 from dataclasses import asdict, dataclass
-from typing import Any, NamedTuple, TypedDict
+from typing import NamedTuple, TypedDict
 
 from closerthan.collect.store.access import Access
 from closerthan.collect.store.answers import ANSWERED, objects_of, picks_of
@@ -17,6 +17,7 @@ from closerthan.collect.store.participants import COUNTED
 from closerthan.collect.study.description import Study
 from closerthan.comparisons.screen import Screen
 from closerthan.people.person import DOUBTFUL, FAST, FEW, one_sided, signs_of_carelessness
+from closerthan.registry import JsonObject
 from closerthan.wording import percent
 
 __all__ = ["Assessment", "Page", "Participant", "Votes", "n_people", "passed_checks", "people", "shared_votes"]
@@ -116,7 +117,7 @@ class Participant:
             and (self.verdict in (*DOUBTFUL, "fine", NOT_ASSESSED) or self.state == "failed")
         )
 
-    def to_data(self) -> dict[str, Any]:
+    def to_data(self) -> JsonObject:
         """Return the statistics as JSON data."""
         return {**asdict(self), "needs_attention": self.needs_attention}
 

@@ -70,12 +70,12 @@ class Deployment:
         names = "-".join(Path(folder).name for folder in folders)
         name = re.sub(r"[^A-Za-z0-9-]+", "-", names)[:60].strip("-") or "study"
         unit, address = f"closerthan-{name}", f"https://{parts.hostname}{path}"
-        serve = ["closerthan", "collect", "serve", *places]
+        serve = ["closerthan", "collect", "serve", *places, "--host", "0.0.0.0", "--port", "8000", "--behind-proxy"]
         return {
             "name": name, "unit": unit, "service": f"{unit}.service", "folders": ", ".join(folders), "user": self.user,
             "quoted_folders": " ".join(f'"{folder}"' for folder in folders),
             "volumes": "\n".join(f'      - "{one}:{place}"' for one, place in zip(folders, places, strict=True)),
-            "command": json.dumps([*serve, "--host", "0.0.0.0", "--port", "8000", "--address", address]),
+            "command": json.dumps([*serve, "--address", address]),
             "port": self.port, "host": parts.hostname or "", "path": path, "address": address, "version": __version__,
             "redirect": f"\n\tredir {path[:-1]} {path}?{{query}}" if len(path) > 1 else "",
             "program": shutil.which("closerthan") or str(Path(sys.executable).parent / "closerthan"),

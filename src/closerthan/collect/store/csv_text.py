@@ -2,10 +2,15 @@
 
 import csv
 import io
+import re
 from collections.abc import Sequence
 from typing import Any
 
 __all__ = ["csv_line", "spreadsheet_safe"]
+
+# Where commas are decimal points, spreadsheets separate cells at semicolons, whether or not they are quoted. Full-width
+# signs begin a formula, too.
+_FORMULA = re.compile(r"(^|[;\t\n]|\r(?!\n))(?=\s*[=+\-@＝＋－＠])|^(?=[\t\r\n])")
 
 
 def csv_line(cells: Sequence[Any]) -> str:
@@ -23,11 +28,11 @@ def csv_line(cells: Sequence[Any]) -> str:
 
 
 def spreadsheet_safe(text: str) -> str:
-    """Return a text from outside, with an apostrophe in front if a spreadsheet would take it for a formula.
+    """Return a text from outside, with an apostrophe before each part that a spreadsheet would take for a formula.
 
     Examples
     --------
-    >>> spreadsheet_safe("=HYPERLINK(1)"), spreadsheet_safe("5f3a")
-    ("'=HYPERLINK(1)", '5f3a')
+    >>> spreadsheet_safe("=HYPERLINK(1)"), spreadsheet_safe("a;=1"), spreadsheet_safe("5f3a")
+    ("'=HYPERLINK(1)", "a;'=1", '5f3a')
     """
-    return f"'{text}" if text.lstrip().startswith(("=", "+", "-", "@")) or text[:1] in ("\t", "\r", "\n") else text
+    return _FORMULA.sub(r"\1'", text)

@@ -6,8 +6,9 @@ from pathlib import Path
 __all__ = ["FileWatch"]
 
 # An SQLite file begins with this text, the size of a page, and the versions for writing and reading, which are 2 for a
-# database with a write-ahead log. A backup is a file without such a log.
-_MAGIC, _VERSIONS = b"SQLite format 3\0", slice(18, 20)
+# database with a write-ahead log. A backup is a file without such a log. A counter of changes follows, which never
+# decreases: an older copy of the file has a smaller one.
+_MAGIC, _VERSIONS, _CHANGES = b"SQLite format 3\0", slice(18, 20), slice(24, 28)
 
 
 class FileWatch:
@@ -35,11 +36,12 @@ class FileWatch:
     def __init__(self, path: Path) -> None:
         self._path, self._log = path, path.with_name(f"{path.name}-wal")
         self._file = os.open(path, os.O_RDONLY | getattr(os, "O_BINARY", 0))
+        self._changes = b""
         self._identity = self._current()
 
     @property
     def is_same(self) -> bool:
-        """True if the paths still name the same files, and the first is still a database with a log."""
+        """True if the paths still name the same files, and the first is a database with a log and not an older copy."""
         return self._current() == self._identity is not None
 
     def close(self) -> None:
@@ -52,7 +54,8 @@ class FileWatch:
         except OSError:
             return None
         os.lseek(self._file, 0, os.SEEK_SET)
-        start = os.read(self._file, _VERSIONS.stop)
-        if not start.startswith(_MAGIC) or start[_VERSIONS] != b"\2\2":
+        start = os.read(self._file, _CHANGES.stop)
+        if not start.startswith(_MAGIC) or start[_VERSIONS] != b"\2\2" or start[_CHANGES] < self._changes:
             return None
+        self._changes = start[_CHANGES]
         return file.st_dev, file.st_ino, log.st_dev, log.st_ino

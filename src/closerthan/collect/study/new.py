@@ -3,6 +3,7 @@
 import json
 import math
 import shutil
+import tomllib
 from collections.abc import Sequence
 from dataclasses import replace
 from importlib.resources import files
@@ -12,8 +13,9 @@ from closerthan.collect.study.description import FILE, Study
 from closerthan.collect.study.stimuli import TABLE, Stimulus, read_folder, read_table, write_table
 from closerthan.saving import whole_folder, writable_beside
 
-__all__ = ["HEAVY", "make_study"]
+__all__ = ["HEAVY", "make_study", "unfinished"]
 
+CONTACT = "NAME, E-MAIL ADDRESS"  # placeholder in the consent text of the template
 HEAVY = 1_000_000  # bytes; larger files load slowly on phones
 
 
@@ -44,15 +46,32 @@ def make_study(folder: Path, objects: Path, *, title: str | None = None) -> list
         raise ValueError(f"{folder} cannot be created ({error.strerror}); choose another place") from None
     with whole_folder(folder, replace=False) as draft:
         write_table(draft / TABLE, _copied(stimuli, draft / "objects"))
-        template = files("closerthan.collect.study").joinpath("template.toml").read_text(encoding="utf-8")
         # JSON strings are also valid TOML strings.
         quoted = json.dumps(title or folder.name.replace("-", " ").replace("_", " "), ensure_ascii=False)
         # Few objects allow only few different questions.
         number = min(Study.number, 3 * len(stimuli) * math.comb(len(stimuli) - 1, 2) // 4)
-        text = template.replace("{title}", quoted).replace("{number}", str(number))
-        text = text.replace("{{", "{").replace("}}", "}")
-        (draft / FILE).write_text(text, encoding="utf-8")
+        (draft / FILE).write_text(_template(quoted, number), encoding="utf-8")
     return stimuli
+
+
+def _template(title: str, number: int) -> str:
+    """Return the text of a new study.toml, with a quoted title."""
+    template = files("closerthan.collect.study").joinpath("template.toml").read_text(encoding="utf-8")
+    text = template.replace("{title}", title).replace("{number}", str(number))
+    return text.replace("{{", "{").replace("}}", "}")
+
+
+def unfinished(study: Study) -> list[str]:
+    """Return what participants would read from the template although it does not fit the study."""
+    template = tomllib.loads(_template('""', 1))
+    problems = []
+    if CONTACT in study.consent:
+        problems.append(f"the consent text still contains {CONTACT}")
+    if study.kind != "closer":
+        texts = {"instructions": study.instructions, "question": study.question}
+        old = [name for name, text in texts.items() if text.strip() == template[name]["text"].strip()]
+        problems += [f'the text of [{name}] is that for kind = "closer"' for name in old]
+    return problems
 
 
 def _copied(stimuli: Sequence[Stimulus], target: Path) -> list[Stimulus]:

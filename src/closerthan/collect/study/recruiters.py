@@ -3,7 +3,7 @@
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from urllib.parse import quote
+from urllib.parse import quote, unquote
 
 __all__ = ["RECRUITERS", "Recruiter"]
 
@@ -54,7 +54,8 @@ class Recruiter:
         """
         for role, name in self.parameters.items():
             value = address.get(name, "").strip()
-            if (role == "person" or value) and _UNFILLED.fullmatch(value):
+            texts = (value, unquote(value))  # an address may be encoded twice
+            if (role == "person" or value) and any(map(_UNFILLED.fullmatch, texts)):
                 return name
         return ""
 

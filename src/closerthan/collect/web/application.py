@@ -36,6 +36,8 @@ class StudyApplication:
         then refuses all requests.
     clock
         The source of time for limits of rates.
+    behind_proxy
+        Whether requests may come from a proxy elsewhere in the private network.
     """
 
     def __init__(
@@ -45,11 +47,14 @@ class StudyApplication:
         refits: RefitProcess | None = None,
         lost: Callable[[], None] = lambda: None,
         clock: Callable[[], float] = time.monotonic,
+        behind_proxy: bool = False,
     ) -> None:
         self.study, self._refits, self._lost, self._is_lost = study, refits, lost, False
         access = Access(study.folder)
         answered, recounted = (refits.answered, refits.renew) if refits else (_nothing, _nothing)
-        self._participants = Participants(study, access, answered, recounted=recounted, lost=self._lose, clock=clock)
+        self._participants = Participants(
+            study, access, answered, recounted=recounted, lost=self._lose, clock=clock, behind_proxy=behind_proxy
+        )
         self._researcher = Researcher(study, access, refits, storage=lambda: self._participants.problem)
         routes = [*self._participants.routes(), *self._researcher.routes()]
         app = Starlette(routes=routes, lifespan=self.running)
@@ -74,7 +79,7 @@ class StudyApplication:
             stack.callback(self._researcher.close)
             if self._refits:
                 stack.callback(self._refits.stop)
-                self._refits.request()
+                self._refits.start()
             watching = asyncio.create_task(self._participants.watch())
             stack.callback(watching.cancel)
             yield

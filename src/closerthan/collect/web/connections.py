@@ -1,11 +1,12 @@
 """Limits for connections: the time in which a request must arrive, and the number of open connections."""
 
 import asyncio
-import ipaddress
 from collections import Counter
 
 import h11
 from uvicorn.protocols.http.h11_impl import H11Protocol
+
+from closerthan.collect.web.callers import computer, is_proxy
 
 __all__ = ["MOST_CONNECTIONS", "limited_protocol"]
 
@@ -15,13 +16,16 @@ MOST_PER_CALLER = 500  # maximum number of connections from one address, which a
 
 
 def limited_protocol(
-    patience: float = PATIENCE, most: int = MOST_CONNECTIONS, most_per_caller: int = MOST_PER_CALLER
+    patience: float = PATIENCE,
+    most: int = MOST_CONNECTIONS,
+    most_per_caller: int = MOST_PER_CALLER,
+    behind_proxy: bool = False,
 ) -> type[H11Protocol]:
     """Return a protocol for uvicorn that closes connections which are too slow or too many.
 
     uvicorn waits for the rest of a request without a limit, so that a thousand half-sent requests would take all files
-    that a process may open. Connections from this computer are not counted by caller, because they may come from a
-    proxy. Addresses are kept in memory, only as long as their connections.
+    that a process may open. Connections of a proxy are not counted by caller. Addresses are kept in memory, only as
+    long as their connections.
     """
     callers: Counter[str] = Counter()
 
@@ -31,15 +35,17 @@ def limited_protocol(
 
         def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
             super().connection_made(transport)
-            self._caller = "" if self.client is None or _is_local(self.client[0]) else self.client[0]
+            address = "" if self.client is None else self.client[0]
+            self._caller = "" if is_proxy(address, behind_proxy) else computer(address)
             callers[self._caller] += bool(self._caller)
             if len(self.connections) > most or callers[self._caller] > most_per_caller:
                 transport.abort()
             else:
                 self._watch()
 
-        def data_received(self, data: bytes) -> None:
-            super().data_received(data)
+        def handle_events(self) -> None:
+            # Also called after a reply, if the rest of the next request has arrived before it.
+            super().handle_events()
             self._watch()
 
         def connection_lost(self, exc: Exception | None) -> None:
@@ -64,10 +70,3 @@ def limited_protocol(
                 self._deadline = None
 
     return LimitedProtocol
-
-
-def _is_local(address: str) -> bool:
-    try:
-        return ipaddress.ip_address(address).is_loopback
-    except ValueError:  # a socket without an internet address
-        return True

@@ -1,9 +1,11 @@
 """The researcher's page: live progress and downloads. All requests except those for static files need the token."""
 
 import asyncio
+import contextlib
 import json
 import multiprocessing
 import sqlite3
+import sys
 import tempfile
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -29,6 +31,7 @@ from closerthan.collect.store.progress import progress
 from closerthan.collect.study.description import Study
 from closerthan.collect.web.interview import Refused
 from closerthan.collect.web.server import bearer, body_of, page, refusal
+from closerthan.registry import JsonObject
 
 __all__ = ["Researcher"]
 
@@ -116,21 +119,36 @@ class Researcher:
 
     def _for_researcher(self, handle: Callable[[Request], Awaitable[Response]]) -> Callable[[Request], Any]:
         async def reply(request: Request) -> Response:
-            if not self._access.allows(bearer(request)):
-                return refusal(Refused(401, "this needs the researcher's token"))
             try:
+                self._check(bearer(request))
                 return await handle(request)
             except Refused as refused:
                 return refusal(refused)
 
         return reply
 
+    def _check(self, token: str) -> None:
+        """Raise Refused if a token gives no access."""
+        try:
+            is_allowed = self._access.allows(token)
+        except (OSError, ValueError) as error:
+            print(f"tokens cannot be checked: {error}", file=sys.stderr, flush=True)
+            raise Refused(503, "tokens cannot be checked; the server's log says why") from None
+        if not is_allowed:
+            raise Refused(401, "this needs the researcher's token")
+
+    def _is_allowed(self, token: str) -> bool:
+        with contextlib.suppress(Refused):
+            self._check(token)
+            return True
+        return False
+
     async def _read(self, work: Callable[[], Any]) -> Any:
         return await asyncio.get_running_loop().run_in_executor(self._thread, work)
 
     async def _events(self, request: Request) -> Response:
         token = bearer(request)
-        stream = self.stream(lambda: self._access.allows(token))
+        stream = self.stream(lambda: self._is_allowed(token))
         return StreamingResponse(stream, media_type="text/event-stream", headers={"X-Accel-Buffering": "no"})
 
     async def stream(self, is_allowed: Callable[[], bool] = lambda: True) -> AsyncIterator[str]:
@@ -178,7 +196,7 @@ class Researcher:
             })  # fmt: skip
         return cache
 
-    def _conditions(self) -> list[dict[str, Any]]:
+    def _conditions(self) -> list[JsonObject]:
         """Return, for each condition, how many people started and finished, and how many places are taken."""
         if not self._study.conditions:
             return []
@@ -199,7 +217,7 @@ class Researcher:
             for name in self._study.condition_names
         ]
 
-    def _latest_map(self) -> dict[str, Any] | None:
+    def _latest_map(self) -> JsonObject | None:
         version = self._store.value("SELECT max(version) FROM maps WHERE judgement IS NOT NULL")
         if self._map is None or self._map["version"] != version:
             latest = self._store.rows(
@@ -212,7 +230,7 @@ class Researcher:
             self._map = {**maps[0], "version": version, "others": maps[1:]} if maps else None
         return self._map
 
-    def _map_of(self, row: Any) -> dict[str, Any]:
+    def _map_of(self, row: Any) -> JsonObject:
         judgement = json.loads(row["judgement"])
         names = [named["name"] for named in self._store.rows("SELECT name FROM objects ORDER BY number")]
         names = [names[number] for number in judgement.get("objects", range(len(names)))]
@@ -226,7 +244,7 @@ class Researcher:
             raise Refused(422, "from must be a number, and only must be empty, check or excluded")
         return JSONResponse(await self._read(lambda: self._page(Page(int(begin), PEOPLE_PER_PAGE, only))))
 
-    def _page(self, page: Page) -> dict[str, Any]:
+    def _page(self, page: Page) -> JsonObject:
         rows = people(self._store, self._study, self._access, page, self._shared_votes())
         return {
             "people": [person.to_data() for person in rows], "from": page.begin, "only": page.only,

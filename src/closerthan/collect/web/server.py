@@ -23,6 +23,7 @@ from closerthan.collect.store.database import FILE, Store, problem_of_file
 from closerthan.collect.store.file_watch import FileWatch
 from closerthan.collect.store.participants import n_recounts
 from closerthan.collect.study.description import Study
+from closerthan.collect.web.callers import computer, is_proxy
 from closerthan.collect.web.interview import Interview, Refused, StateMessage
 from closerthan.collect.web.origins import allow_origins
 from closerthan.collect.web.rate_limiter import RateLimiter
@@ -98,8 +99,10 @@ class Participants:
         recounted: Callable[[], None] = lambda: None,
         lost: Callable[[], None] = lambda: None,
         clock: Callable[[], float] = time.monotonic,
+        behind_proxy: bool = False,
     ) -> None:
         self._study, self._access, self._answered, self._lost = study, access, answered, lost
+        self._behind_proxy = behind_proxy
         self._recounted, self._n_recounts = recounted, 0
         self.problem = ""
         self._thread = ThreadPoolExecutor(1, "writer")
@@ -280,7 +283,7 @@ class Participants:
 
     def _admit(self, request: Request, _: Mapping[str, Any]) -> None:
         """Limit the rate of joins, by caller and in total."""
-        if not (self._joining_by_caller.allows(caller(request)) and self._joining.allows("all")):
+        if not (self._joining_by_caller.allows(caller(request, self._behind_proxy)) and self._joining.allows("all")):
             raise Refused(429, "too many people are joining at once; try again soon")
 
     def _join(self, key: str, body: Mapping[str, Any]) -> StateMessage:
@@ -306,15 +309,15 @@ def _address(body: Mapping[str, Any]) -> dict[str, str]:
     return address
 
 
-def caller(request: Request) -> str:
-    """Return the address that a request came from: for a proxy on this computer, the one that the proxy reports.
+def caller(request: Request, behind_proxy: bool) -> str:
+    """Return the computer that a request came from: for a proxy, the one that the proxy reports.
 
     It is kept in memory for a while, to limit the rate of joins, and never stored.
     """
-    client = "" if request.client is None else request.client.host
-    if client not in ("", "127.0.0.1", "::1"):
-        return client
-    return request.headers.get("x-forwarded-for", "").rpartition(",")[2].strip()[:64] or client
+    address = "" if request.client is None else request.client.host
+    if is_proxy(address, behind_proxy):
+        address = request.headers.get("x-forwarded-for", "").rpartition(",")[2].strip() or address
+    return computer(address)
 
 
 def bearer(request: Request) -> str:

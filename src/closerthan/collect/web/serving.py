@@ -19,6 +19,7 @@ from closerthan.collect.store.keyed_codes import pilot_ticket
 from closerthan.collect.store.lock import study_lock
 from closerthan.collect.study.description import Study, read_study
 from closerthan.collect.study.folders import studies_in
+from closerthan.collect.study.new import unfinished
 from closerthan.collect.web.application import RESCUED, StudyApplication
 from closerthan.collect.web.connections import MOST_CONNECTIONS, limited_protocol
 from closerthan.collect.web.interview import Interview
@@ -61,10 +62,18 @@ class _Server(uvicorn.Server):
         super().handle_exit(sig, frame)
 
 
-def serve(paths: Sequence[Path], *, host: str = "127.0.0.1", port: int = 8000, address: str | None = None) -> None:
+def serve(
+    paths: Sequence[Path],
+    *,
+    host: str = "127.0.0.1",
+    port: int = 8000,
+    address: str | None = None,
+    behind_proxy: bool = False,
+) -> None:
     """Serve studies until Ctrl-C or SIGTERM: one at the root, or several, each below a path with its name.
 
-    A path is the folder of a study, or a folder with several studies.
+    A path is the folder of a study, or a folder with several studies. With ``behind_proxy``, computers in the private
+    network are taken for proxies that report the addresses of participants.
     """
     if address is not None and not address.startswith(("https://", "http://")):
         raise ValueError(f"--address is {address}; it must start with https://, as in https://{address}")
@@ -79,6 +88,9 @@ def serve(paths: Sequence[Path], *, host: str = "127.0.0.1", port: int = 8000, a
             _print_addresses(study, base + (f"{name}/" if name else ""))
         first = next(iter(studies.values())).folder
         place = first if is_single else f"each study's folder, such as {first}"
+        for study in studies.values():
+            for problem in unfinished(study):
+                print(f"Before people take part, edit {study.folder / 'study.toml'}: {problem}.")
         print(FIRST_STEPS.format(token=f"{Access.FILES[0]} in {place}", file=f"{FILE} there"), flush=True)
         lost: list[Path] = []
 
@@ -93,6 +105,7 @@ def serve(paths: Sequence[Path], *, host: str = "127.0.0.1", port: int = 8000, a
                 study,
                 refits=RefitProcess(study.folder, every=len(study.objects)),
                 lost=functools.partial(lose, study.folder),
+                behind_proxy=behind_proxy,
             )
             for name, study in studies.items()
         }
@@ -101,7 +114,7 @@ def serve(paths: Sequence[Path], *, host: str = "127.0.0.1", port: int = 8000, a
         config = uvicorn.Config(
             application,
             # Some files are needed for the database, stimuli and downloads.
-            http=limited_protocol(most=min(MOST_CONNECTIONS, n_files // 2)),
+            http=limited_protocol(most=min(MOST_CONNECTIONS, n_files // 2), behind_proxy=behind_proxy),
             # asyncio accepts up to this number of connections before it closes those beyond the limit.
             backlog=max(4, min(1024, n_files // 8)),
             log_level="warning",

@@ -5,17 +5,17 @@ from pathlib import Path
 from typing import NamedTuple
 
 from closerthan.files.formats.archives import table_in
-from closerthan.files.formats.arrays import ArrayTable, read_npy
-from closerthan.files.formats.jatos import JatosArchive, is_jatos_archive, is_json_text
-from closerthan.files.formats.json_array import JsonArrayTable, is_array
-from closerthan.files.formats.jsonlines import JsonLinesTable
+from closerthan.files.formats.binary.arrays import ArrayTable, read_npy
+from closerthan.files.formats.binary.parquet import ParquetTable
+from closerthan.files.formats.binary.psiz import PsizTable
+from closerthan.files.formats.binary.second_process import read_arrays
+from closerthan.files.formats.json.jatos import JatosArchive, is_jatos_archive, is_json_text
+from closerthan.files.formats.json.json_array import JsonArrayTable, is_array
+from closerthan.files.formats.json.jsonlines import JsonLinesTable
 from closerthan.files.formats.opening import NoAnswerError, check_decompressed_size, is_gzipped
-from closerthan.files.formats.parquet import ParquetTable
-from closerthan.files.formats.psiz import PsizTable
-from closerthan.files.formats.second_process import read_arrays
 from closerthan.files.formats.study import StudyTable
 from closerthan.files.formats.tables import Table
-from closerthan.files.formats.text import ARROW_FROM, TextTable
+from closerthan.files.formats.text.delimited_text import ARROW_FROM, TextTable
 
 __all__ = ["FileOptions", "open_table", "suffix_of"]
 

@@ -15,15 +15,15 @@ from closerthan.comparisons.column_names import is_usual_name, plain
 from closerthan.comparisons.positions import fraction_on_left, without_artefacts
 from closerthan.comparisons.trials import Trials
 from closerthan.files.formats.frames import FrameTable, is_frame
-from closerthan.files.formats.lists import expand_lists
 from closerthan.files.formats.opening import name_file_in_errors
 from closerthan.files.formats.readers import FileOptions, open_table
 from closerthan.files.formats.study import marks_ties
 from closerthan.files.formats.tables import MISSING, Column, Table
-from closerthan.files.formats.text import ARROW_FROM
+from closerthan.files.formats.text.delimited_text import ARROW_FROM
+from closerthan.files.formats.text.lists import expand_lists
 from closerthan.files.maps import is_map
-from closerthan.files.meaning.blocks import find_blocks
-from closerthan.files.meaning.catch_trials import (
+from closerthan.files.meaning.attributes.blocks import find_blocks
+from closerthan.files.meaning.attributes.catch_trials import (
     CatchColumn,
     CheckCount,
     catch_column,
@@ -33,17 +33,17 @@ from closerthan.files.meaning.catch_trials import (
     total_checks,
     unmarked_checks,
 )
+from closerthan.files.meaning.attributes.conditions import Conditions, SelectedRows, matching_rows, parse_conditions
+from closerthan.files.meaning.attributes.exclusions import excluded_rows, exclusion_column
+from closerthan.files.meaning.attributes.random_questions import WRITTEN_KIND, kind_columns, random_questions
+from closerthan.files.meaning.attributes.times_and_sides import option_positions, response_times
 from closerthan.files.meaning.columns import Layout
-from closerthan.files.meaning.conditions import Conditions, SelectedRows, matching_rows, parse_conditions
-from closerthan.files.meaning.exclusions import excluded_rows, exclusion_column
 from closerthan.files.meaning.exports import TOOL_COLUMNS, Export
 from closerthan.files.meaning.folders import open_folder
 from closerthan.files.meaning.interpretation import Interpretation, Problem
 from closerthan.files.meaning.numbering import BadLabelError, Numbering, number_objects
-from closerthan.files.meaning.random_questions import WRITTEN_KIND, kind_columns, random_questions
 from closerthan.files.meaning.reading import Reading, ReadingOptions
 from closerthan.files.meaning.summary import Summary, describe_counts, repeated_and_contradictory
-from closerthan.files.meaning.times_and_sides import option_positions, response_times
 from closerthan.files.stored.large import read_large
 from closerthan.messages import Message, message_of, value_error
 from closerthan.representation import shows_fields

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from closerthan.checks import ParameterError
 from closerthan.comparisons.column_names import ALIASES, NUMBERED, TITLES, fits, is_usual_name, number_in, plain
 from closerthan.files.formats.tables import Table
-from closerthan.files.meaning.conditions import columns_called, no_single_column
+from closerthan.files.meaning.attributes.conditions import columns_called, no_single_column
 from closerthan.messages import Message, value_error
 
 KINDS = ("triplet", "quadruplet", "odd-one-out", "most-central", "rank", "nearest")

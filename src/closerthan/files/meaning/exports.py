@@ -22,9 +22,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from closerthan.comparisons.column_names import fits, plain
-from closerthan.files.formats.lists import expand_lists
-from closerthan.files.formats.nested_json import is_object_column
+from closerthan.files.formats.json.nested_json import is_object_column
 from closerthan.files.formats.tables import MISSING, Column, Table, TableWrapper
+from closerthan.files.formats.text.lists import expand_lists
 from closerthan.files.meaning.columns import Layout, find_layout
 from closerthan.files.meaning.reading import ColumnChoice
 from closerthan.files.meaning.survey_tools import gorilla_table, qualtrics_table

@@ -13,11 +13,11 @@ from numpy.typing import NDArray
 
 from closerthan.comparisons.column_names import fits
 from closerthan.files.formats.archives import ABOUT, OTHERS, TEXTS
-from closerthan.files.formats.lists import expand_lists
 from closerthan.files.formats.opening import NoAnswerError
 from closerthan.files.formats.readers import FileOptions, open_table, suffix_of
 from closerthan.files.formats.study import DATABASE, StudyTable, is_study
 from closerthan.files.formats.tables import MISSING, Column, ObjectInfo, Table, abbreviated
+from closerthan.files.formats.text.lists import expand_lists
 from closerthan.files.meaning.exports import expand_all_lists, recognise_tool
 
 __all__ = ["FolderTable", "files_in", "open_folder", "person_of_file"]

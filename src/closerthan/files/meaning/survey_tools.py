@@ -14,7 +14,7 @@ import numpy as np
 
 from closerthan.comparisons.column_names import fits, is_usual_name, plain
 from closerthan.files.formats.tables import MISSING, Column, LoadedTable, Table, TableWrapper
-from closerthan.files.meaning.conditions import SelectedRows
+from closerthan.files.meaning.attributes.conditions import SelectedRows
 from closerthan.wording import counted
 
 __all__ = ["gorilla_table", "qualtrics_table"]

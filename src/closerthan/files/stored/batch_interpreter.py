@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from closerthan.files.formats.binary.parquet import cells_of
 from closerthan.files.formats.extras import extra
-from closerthan.files.formats.parquet import cells_of
 from closerthan.files.formats.tables import LoadedTable
 from closerthan.files.meaning.columns import Layout
 from closerthan.files.meaning.interpretation import Interpretation

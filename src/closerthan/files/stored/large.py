@@ -15,14 +15,14 @@ from numpy.typing import NDArray
 from closerthan.arrays import frozen
 from closerthan.comparisons import Comparisons
 from closerthan.comparisons.on_disk import BLOCK, TemporaryRows, is_large, renumber, survey_rows
-from closerthan.files.formats.arrays import mapped_rows
+from closerthan.files.formats.binary.arrays import mapped_rows
+from closerthan.files.formats.binary.parquet import ParquetTable, check_size, open_parquet, reading_parquet
 from closerthan.files.formats.extras import extra
-from closerthan.files.formats.parquet import ParquetTable, check_size, open_parquet, reading_parquet
 from closerthan.files.formats.readers import suffix_of
 from closerthan.files.formats.tables import MISSING, ObjectInfo
-from closerthan.files.meaning.catch_trials import catch_columns
+from closerthan.files.meaning.attributes.catch_trials import catch_columns
+from closerthan.files.meaning.attributes.exclusions import exclusion_column
 from closerthan.files.meaning.columns import EXTRAS, Layout, find_layout
-from closerthan.files.meaning.exclusions import exclusion_column
 from closerthan.files.meaning.numbering import Numbering, number_objects
 from closerthan.files.meaning.reading import Reading
 from closerthan.files.meaning.summary import Summary

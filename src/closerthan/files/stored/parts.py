@@ -16,10 +16,11 @@ from numpy.typing import NDArray
 from closerthan.arrays import frozen
 from closerthan.comparisons import Comparisons, sort_names
 from closerthan.comparisons.on_disk import concatenate, large_file, renumber, survey_rows
+from closerthan.comparisons.parsing import OptionalColumns
 from closerthan.comparisons.questions import consecutive_numbers
-from closerthan.files.formats.arrays import mapped_rows
+from closerthan.files.formats.binary.arrays import mapped_rows
+from closerthan.files.formats.binary.parquet import check_size, object_info_of, open_parquet, reading_parquet
 from closerthan.files.formats.opening import NoAnswerError
-from closerthan.files.formats.parquet import check_size, object_info_of, open_parquet, reading_parquet
 from closerthan.files.formats.readers import suffix_of
 from closerthan.files.meaning.answers import read_answers
 from closerthan.files.meaning.folders import files_in, person_of_file
@@ -246,7 +247,7 @@ def _blocks(files: Sequence[Comparisons]) -> NDArray[np.int32] | None:
     return frozen(concatenate([part for part in parts if part is not None], offsets))  # type: ignore[no-any-return]
 
 
-def _people(files: Mapping[str, Comparisons]) -> dict[str, Any]:
+def _people(files: Mapping[str, Comparisons]) -> OptionalColumns:
     """Return the person of each row if a file names people; each other file is one person, named after the file."""
     if all(file.people is None for file in files.values()):
         return {}

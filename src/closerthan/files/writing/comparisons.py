@@ -12,14 +12,14 @@ from numpy.typing import NDArray
 from closerthan.checks import checked
 from closerthan.comparisons import Comparisons
 from closerthan.comparisons.trials import SIDES
+from closerthan.files.formats.binary.parquet import METADATA_KEY
 from closerthan.files.formats.extras import extra
 from closerthan.files.formats.opening import gzip_writer, is_gzipped
-from closerthan.files.formats.parquet import METADATA_KEY
 from closerthan.files.formats.readers import suffix_of
 from closerthan.files.formats.tables import MISSING, ObjectInfo
-from closerthan.files.formats.text import quoted
-from closerthan.files.meaning.random_questions import WRITTEN_KIND
-from closerthan.files.meaning.times_and_sides import WRITTEN_TIME
+from closerthan.files.formats.text.delimited_text import quoted
+from closerthan.files.meaning.attributes.random_questions import WRITTEN_KIND
+from closerthan.files.meaning.attributes.times_and_sides import WRITTEN_TIME
 from closerthan.saving import whole_file
 
 _HEADERS = {3: ("anchor", "near", "far"), 4: ("near_1", "near_2", "far_1", "far_2")}

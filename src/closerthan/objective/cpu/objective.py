@@ -17,14 +17,13 @@ import numpy as np
 from closerthan.arrays import Array, Singles, frozen, inner
 from closerthan.checks import whole
 from closerthan.comparisons import Choices, Comparisons
-from closerthan.comparisons.on_disk import LARGE
-from closerthan.compiled import compiling, order, polyak, sums, svrg
+from closerthan.comparisons.on_disk import LARGE, FileRows
+from closerthan.compiled import compiling, order, polyak, sums
 from closerthan.compiled.rows import BLOCK, Quadruplets, Triplets, rows_of
 from closerthan.compiled.simd import padded, padded_length
 from closerthan.compiled.threads import WorkerPool
 from closerthan.losses import Loss, penalty_weight, without_penalty
 from closerthan.objective.agreement import wrong_fraction
-from closerthan.objective.cpu.choices import ChoiceRows, ChoiceSums
 from closerthan.objective.cpu.parts import LEAST_PART, MOST_PARTS, cut, summed
 from closerthan.objective.cpu.walks import AveragedWalk, DenseWalk, LazyWalk, LockFreeWalk
 from closerthan.objective.inverse_hessian import InverseHessian
@@ -40,11 +39,12 @@ from closerthan.objective.protocol import (
     VarianceReducedWalk,
 )
 from closerthan.objective.scales import SIZE_SAMPLE, best_scale, sample_places
-from closerthan.objective.streaming.blocks import Block, HostReader, Source, is_streamed
 from closerthan.objective.visits import SIDE_BY_SIDE, Leg, Order, ShuffledPass, Visits
 from closerthan.operating_system import n_cores
 
 if TYPE_CHECKING:
+    from closerthan.objective.cpu.choices import ChoiceSums
+    from closerthan.objective.streaming.blocks import Block, Source
     from closerthan.objective.streaming.objective import StreamedObjective
 
 __all__ = ["CPU", "CPUObjective"]
@@ -123,19 +123,30 @@ class CPU:
         return replace(self, n_threads=1)
 
     def parallel_starts(self, comparisons: Comparisons) -> int:
-        return 1 if is_streamed(comparisons, self.stream_from) else self.threads
+        return 1 if self._streams(comparisons) else self.threads
 
     def objective(
         self, comparisons: Comparisons, loss: Loss, held_out: Comparisons | None = None
     ) -> "CPUObjective | StreamedObjective":
         """Return the objective of these comparisons."""
-        if is_streamed(comparisons, self.stream_from):
+        if self._streams(comparisons):
+            from closerthan.objective.streaming.blocks import Source
+
             return self._streamed(Source.of(comparisons), comparisons.n_objects, loss, held_out)
         return self._in_memory(comparisons, loss, held_out)
 
+    def _streams(self, comparisons: Comparisons) -> bool:
+        """Return whether comparisons are read in blocks; modules for blocks are imported only if they may be needed."""
+        if FileRows.of(comparisons.rows) is None:
+            return False
+        from closerthan.objective.streaming.blocks import is_streamed
+
+        return is_streamed(comparisons, self.stream_from)
+
     def _streamed(
-        self, source: Source, n_objects: int, loss: Loss, held_out: Comparisons | None
+        self, source: "Source", n_objects: int, loss: Loss, held_out: Comparisons | None
     ) -> "StreamedObjective":
+        from closerthan.objective.streaming.blocks import HostReader
         from closerthan.objective.streaming.objective import StreamedObjective
         from closerthan.objective.streaming.shuffling import shuffled_if_sorted
 
@@ -233,7 +244,7 @@ class CPUObjective(Objective):
         """Number of objects."""
         return self.comparisons.n_objects
 
-    def use_block(self, block: Block) -> None:
+    def use_block(self, block: "Block") -> None:
         """Replace the comparisons by those of another block, about the same objects."""
         if block is not self._block:
             self._block = block
@@ -364,6 +375,8 @@ class CPUObjective(Objective):
 
     def gradient_changes(self, order: Order, x: Array, anchor: Array) -> tuple[Array, ...]:
         """Return arrays whose sum is the gradient at ``x`` minus that at ``anchor``, over these comparisons."""
+        from closerthan.compiled import svrg
+
         x, anchor = _contiguous(x), _contiguous(anchor)
 
         def piece(part: Order, out: Array) -> None:
@@ -392,7 +405,9 @@ class CPUObjective(Objective):
     def padded_width(self, n_dims: int) -> int:
         return padded_length(n_dims)
 
-    def choice_sums(self, choices: Choices, loss: Loss) -> ChoiceSums:
+    def choice_sums(self, choices: Choices, loss: Loss) -> "ChoiceSums":
+        from closerthan.objective.cpu.choices import ChoiceRows, ChoiceSums
+
         return ChoiceSums(
             ChoiceRows.of(choices), loss, choices.choice_weights, least_part=self.least_part, pool=self.pool
         )
@@ -451,6 +466,7 @@ class CPUObjective(Objective):
         )
         InverseHessian.prepare()
         if "variance-reduced walk" in needs:
+            from closerthan.compiled import svrg
 
             def steps(tiny: _Part) -> None:
                 state = np.stack([x, x, x], axis=1)

@@ -3,7 +3,7 @@
 import numpy as np
 
 from closerthan.arrays import Array
-from closerthan.objective.distributed.group import Group
+from closerthan.objective.distributed.process_group import ProcessGroup
 from closerthan.objective.protocol import Capability, ChoiceTotals, SumsOfChoices
 
 __all__ = ["SharedChoiceSums"]
@@ -24,7 +24,7 @@ class SharedChoiceSums:
 
     capabilities: frozenset[Capability] = frozenset()
 
-    def __init__(self, group: Group, own: SumsOfChoices, weight: float) -> None:
+    def __init__(self, group: ProcessGroup, own: SumsOfChoices, weight: float) -> None:
         self._group, self._own, self._weight = group, own, weight
         self.totals = ChoiceTotals(*self._sum(np.array(own.totals)).tolist())
 

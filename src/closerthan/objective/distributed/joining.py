@@ -69,11 +69,11 @@ def join(launch: Launch, device: str = "cpu", n_threads: int | None = None) -> "
         )
     import torch
 
-    from closerthan.objective.distributed.group import Group
     from closerthan.objective.distributed.objective import Distributed
+    from closerthan.objective.distributed.process_group import ProcessGroup
 
     on_gpu = device.startswith("cuda") or (device == "auto" and has_gpu())
     if on_gpu and torch.cuda.is_available():
         torch.cuda.set_device(launch.local_rank % torch.cuda.device_count())
     torch.set_num_threads(1)  # PyTorch only adds maps; walks use our own threads
-    return Distributed(local_device("cuda" if on_gpu else "cpu", n_threads), Group(launch, on_gpu=on_gpu))
+    return Distributed(local_device("cuda" if on_gpu else "cpu", n_threads), ProcessGroup(launch, on_gpu=on_gpu))

@@ -21,8 +21,8 @@ from closerthan.comparisons.on_disk import WeightSummary, weight_summary
 from closerthan.losses import Loss
 from closerthan.objective.cpu.walks import DenseWalk
 from closerthan.objective.distributed.choices import SharedChoiceSums
-from closerthan.objective.distributed.group import Group
 from closerthan.objective.distributed.part import Part
+from closerthan.objective.distributed.process_group import ProcessGroup
 from closerthan.objective.processes import SEVERAL
 from closerthan.objective.protocol import Capability, M, Objective, Point, State, StepSchedule
 from closerthan.objective.scales import best_scale
@@ -52,7 +52,7 @@ class Distributed:
     """
 
     inner: LocalDevice
-    processes: Group = field(repr=False)
+    processes: ProcessGroup = field(repr=False)
 
     @property
     def name(self) -> str:
@@ -89,7 +89,12 @@ class DistributedObjective(Objective[M], Generic[M]):
     """The mean loss over the comparisons of all processes."""
 
     def __init__(
-        self, inner: LocalDevice, group: Group, comparisons: Comparisons, loss: Loss, held_out: Comparisons | None
+        self,
+        inner: LocalDevice,
+        group: ProcessGroup,
+        comparisons: Comparisons,
+        loss: Loss,
+        held_out: Comparisons | None,
     ) -> None:
         self.group = group
         weights = comparisons.weights

@@ -74,16 +74,16 @@ class GPU:
         """Return the objective of these comparisons."""
         where = self.checked()
         source, n_objects = Source.of(comparisons), comparisons.n_objects
-        held_out_answers = None if held_out is None else Answers.of(held_out.rows, held_out.weights, where)
+        held_out_answers = None if held_out is None else ComparisonsOnGPU.of(held_out.rows, held_out.weights, where)
         # With weights, the card also holds their cumulative sums and the order of an eighth of a pass.
         needed = source.nbytes + (0 if source.weights is None else WEIGHT_BYTES * len(source))
         if not self._has_room(where, needed):
             return self.streamed(source, n_objects, loss, held_out_answers)
-        answers = Answers.of_block(load(source, where, self._block_rows(source)))
+        answers = ComparisonsOnGPU.of_block(load(source, where, self._block_rows(source)))
         return GPUObjective(answers, n_objects, loss, held_out_answers)
 
     def streamed(
-        self, source: Source, n_objects: int, loss: Loss, held_out: "Answers | None" = None
+        self, source: Source, n_objects: int, loss: Loss, held_out: "ComparisonsOnGPU | None" = None
     ) -> "StreamedObjective[DeviceMap]":
         """Return the objective of rows that are copied to the card in blocks."""
         where = self.checked()
@@ -91,10 +91,10 @@ class GPU:
         blocks, sample = source.in_blocks(self._block_rows(source)), source.sample()
         reader = DeviceReader(source, blocks, where)
         return StreamedObjective(
-            GPUObjective(Answers.of_block(reader.get(0, None)), n_objects, loss, held_out),
+            GPUObjective(ComparisonsOnGPU.of_block(reader.get(0, None)), n_objects, loss, held_out),
             blocks,
             reader,
-            GPUObjective(Answers.of(sample.rows, sample.weights, where), n_objects, loss),
+            GPUObjective(ComparisonsOnGPU.of(sample.rows, sample.weights, where), n_objects, loss),
         )
 
     def _block_rows(self, source: Source) -> int:
@@ -136,7 +136,7 @@ class GPU:
 
 
 @dataclass(frozen=True)
-class Answers:
+class ComparisonsOnGPU:
     """Comparisons on the device."""
 
     rows: torch.Tensor  # int32, three or four columns
@@ -157,13 +157,13 @@ class Answers:
     def __len__(self) -> int:
         return len(self.rows)
 
-    def sample(self, size: int) -> "Answers":
+    def sample(self, size: int) -> "ComparisonsOnGPU":
         """Return ``size`` of the comparisons, evenly spread."""
         if len(self) <= size:
             return self
         places = torch.from_numpy(sample_places(len(self), size))
         places = places.to(self.rows.device)
-        return Answers(self.rows[places], None if self.weights is None else self.weights[places])
+        return ComparisonsOnGPU(self.rows[places], None if self.weights is None else self.weights[places])
 
 
 class GPUObjective(Objective[DeviceMap]):
@@ -175,7 +175,9 @@ class GPUObjective(Objective[DeviceMap]):
     device = "the GPU"
     longest_stretch = 2**62  # the solver alone decides how many maps of a pass enter the average
 
-    def __init__(self, answers: Answers, n_objects: int, loss: Loss, held_out: Answers | None = None) -> None:
+    def __init__(
+        self, answers: ComparisonsOnGPU, n_objects: int, loss: Loss, held_out: ComparisonsOnGPU | None = None
+    ) -> None:
         if not len(answers):
             raise ValueError("there are no comparisons to fit")
         self.answers = answers
@@ -198,7 +200,7 @@ class GPUObjective(Objective[DeviceMap]):
         """Replace the comparisons by those of another block, about the same objects."""
         if block is not self._block:
             self._block = block
-            self.answers = Answers.of_block(block)
+            self.answers = ComparisonsOnGPU.of_block(block)
             self.__dict__.pop("_cumulative_weights", None)
 
     def gradient_sum(self, x: Array) -> "GradientSum":
@@ -282,7 +284,7 @@ class GPUObjective(Objective[DeviceMap]):
         x = np.zeros((4, n_dims))
         row = torch.arange(self.answers.rows.shape[1], dtype=torch.int32, device=self.where)[None]
         weights = None if self.answers.weights is None else self.answers.weights[:1] * 0.0 + 1.0
-        tiny = GPUObjective(Answers(row, weights), 4, self.loss)
+        tiny = GPUObjective(ComparisonsOnGPU(row, weights), 4, self.loss)
         tiny.value(x)
         if self.penalized or "Polyak walk" not in needs:
             tiny.at(x)
@@ -301,7 +303,7 @@ class GPUObjective(Objective[DeviceMap]):
 
     # ---- sums --------------------------------------------------------------------------------------------------------
 
-    def _sums(self, answers: Answers, rows: torch.Tensor, scale: float = 1.0) -> tuple[float, float]:
+    def _sums(self, answers: ComparisonsOnGPU, rows: torch.Tensor, scale: float = 1.0) -> tuple[float, float]:
         """Return the sum of the losses, and the total weight of the comparisons that the map agrees with."""
         block, width = block_and_width(rows.shape[1], one_per_thread=True)
         rounds = ROUNDS if len(answers) > ROUNDS * block else 1
@@ -346,7 +348,7 @@ class GPUObjective(Objective[DeviceMap]):
         return total / self.n_terms if measurable else math.nan, 1.0 - right / self.n_terms
 
     @functools.cached_property
-    def _sample(self) -> Answers:
+    def _sample(self) -> ComparisonsOnGPU:
         return self.answers.sample(SIZE_SAMPLE)
 
     # ---- orders ------------------------------------------------------------------------------------------------------

@@ -15,8 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from closerthan.arrays import Array, frozen
-from closerthan.comparisons import Comparisons, StoredComparisons
+from closerthan.comparisons import Comparisons
 from closerthan.comparisons.on_disk import FileRows, weight_summary
+from closerthan.comparisons.stored import StoredComparisons
 from closerthan.objective.scales import SIZE_SAMPLE, sample_places
 from closerthan.objective.visits import ShuffledPass, UniformDraws, Visits, derive_seed, seed_of
 
@@ -133,9 +134,7 @@ class Source:
 
 
 def is_streamed(comparisons: Comparisons, least: int) -> bool:
-    """Return whether comparisons are in a file of at least ``least`` bytes, or one with skipped rows."""
-    if FileRows.of(comparisons.rows) is None:
-        return False
+    """Return whether comparisons in a file take at least ``least`` bytes, or some of their rows are skipped."""
     return comparisons.rows.nbytes >= least or _skipped(comparisons) is not None
 
 

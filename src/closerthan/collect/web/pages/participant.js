@@ -660,6 +660,19 @@ async function next() {
   await draw(question);
 }
 
+/** Choose the numbers of columns and rows of many options, for upright phones, phones held sideways and other screens.
+ * @type {(shown: HTMLElement, options: Stimulus[]) => void} */
+function arrange(shown, options) {
+  const number = options.length;
+  const rows = number <= 5 ? 1 : number <= 12 ? 2 : 3;
+  const arePictures = options.every(({ form }) => form === "image" || form === "video"); // others need more width
+  const wide = Math.min(Math.ceil(number / rows), arePictures ? 7 : 4);
+  for (const [screen, columns] of Object.entries({ phone: Math.min(3, number), flat: Math.min(5, number), wide })) {
+    shown.style.setProperty(`--${screen}-columns`, String(columns));
+    shown.style.setProperty(`--${screen}-rows`, String(Math.ceil(number / columns)));
+  }
+}
+
 const LONG = 100; // characters of a text for which the letters are smaller
 
 /** The classes of a question with texts, whose cards are as tall as they need to be.
@@ -700,8 +713,7 @@ async function draw(question) {
   options.setAttribute("role", "group");
   options.setAttribute("aria-labelledby", "question");
   const shown = make("div", { className: "shown" }, anchor, options);
-  for (const columns of [3, 4, 5]) // for the layout of many options
-    shown.style.setProperty(`--rows-of-${columns}`, String(Math.ceil(question.options.length / columns)));
+  if (study.picks) arrange(shown, question.options);
   const rules = { number: study.picks, isRanked: study.kind === "rank", texts, announce, confirm: choose };
   picking = study.picks ? new picks.Picking([...options.querySelectorAll("button.option")], rules) : null;
   const asking = make(

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from closerthan.files.formats.binary.hdf5 import RefusedError, check_inside, inside
 from closerthan.files.formats.extras import extra
-from closerthan.files.formats.hdf5 import RefusedError, check_inside, inside
 
 __all__ = ["variables"]
 

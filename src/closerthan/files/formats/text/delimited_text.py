@@ -15,9 +15,7 @@ from typing import IO, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from closerthan.files.formats.arrow_text import Cells, Shape, read_with_arrow
 from closerthan.files.formats.extras import has_extra
-from closerthan.files.formats.lists import may_be_list
 from closerthan.files.formats.opening import (
     DECOMPRESSION_ERRORS,
     NoAnswerError,
@@ -28,6 +26,8 @@ from closerthan.files.formats.opening import (
     size_in_bytes,
 )
 from closerthan.files.formats.tables import Column, Table, excerpt, parse_numbers
+from closerthan.files.formats.text.arrow_text import Cells, Shape, read_with_arrow
+from closerthan.files.formats.text.lists import may_be_list
 from closerthan.messages import value_error
 from closerthan.wording import counted
 

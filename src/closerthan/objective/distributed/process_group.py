@@ -1,4 +1,4 @@
-"""Group: the processes of a fit, connected by torch.distributed, and the heartbeat that detects lost ones."""
+"""ProcessGroup: the processes of a fit, connected by torch.distributed, and the heartbeat that detects lost ones."""
 
 import atexit
 import contextlib
@@ -17,7 +17,7 @@ import torch.distributed as dist
 from closerthan.arrays import Array
 from closerthan.objective.distributed.launch import Launch
 
-__all__ = ["Group"]
+__all__ = ["ProcessGroup"]
 
 HOW_TO_RESUME = "If you passed --checkpoint, --resume continues, with any number of processes"
 JOIN_TIMEOUT = timedelta(seconds=600)  # limit on the time between the starts of two processes
@@ -30,7 +30,7 @@ REASONS = ("", "solver", "epochs", "tolerance", "validation", "time_limit", "div
 T = TypeVar("T")
 
 
-class Group:
+class ProcessGroup:
     """The connected processes of a fit; implements :class:`closerthan.objective.processes.Processes`.
 
     Parameters

@@ -7,8 +7,8 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from closerthan.files.formats import sizes
-from closerthan.files.formats.json_array import JsonArrayTable
-from closerthan.files.formats.nested_json import records_in
+from closerthan.files.formats.json.json_array import JsonArrayTable
+from closerthan.files.formats.json.nested_json import records_in
 from closerthan.files.formats.opening import DECOMPRESSION_ERRORS, NoAnswerError, decompression_error, open_bytes
 
 __all__ = ["JatosArchive", "is_jatos_archive", "is_json_text"]

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from closerthan.comparisons.column_names import plain
 from closerthan.files.formats.tables import MISSING, Table
-from closerthan.files.meaning.catch_trials import KIND_COLUMNS
+from closerthan.files.meaning.attributes.catch_trials import KIND_COLUMNS
 
 __all__ = ["WRITTEN_KIND", "RandomQuestions", "kind_columns", "random_questions"]
 

@@ -15,14 +15,14 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from closerthan.files.formats import hdf5, matlab_variables
+from closerthan.files.formats.binary import hdf5, matlab_variables
 
 __all__ = ["READERS", "read_arrays", "send_arrays"]
 
 _PROGRAM = """
 import json, sys
 sys.path[:] = json.loads(sys.argv[1])
-from closerthan.files.formats.second_process import send_arrays
+from closerthan.files.formats.binary.second_process import send_arrays
 send_arrays(sys.argv[2], sys.argv[3], sys.stdout.buffer)
 """
 _TIMEOUT = 60.0  # seconds, plus one per megabyte

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from closerthan.files.formats.jsonlines import JsonLinesTable
-from closerthan.files.formats.nested_json import NEXT, holds_records, list_of_records, records_in
+from closerthan.files.formats.json.jsonlines import JsonLinesTable
+from closerthan.files.formats.json.nested_json import NEXT, holds_records, list_of_records, records_in
 from closerthan.files.formats.opening import DECOMPRESSION_ERRORS, decompression_error, open_bytes
 from closerthan.files.formats.tables import abbreviated
 

@@ -5,7 +5,7 @@ from numpy.typing import NDArray
 
 from closerthan.comparisons.column_names import plain
 from closerthan.files.formats.tables import Table
-from closerthan.files.meaning.catch_trials import NO, YES
+from closerthan.files.meaning.attributes.catch_trials import NO, YES
 
 __all__ = ["excluded_rows", "exclusion_column"]
 

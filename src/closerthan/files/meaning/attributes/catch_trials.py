@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from closerthan.comparisons import pairs_of
 from closerthan.comparisons.column_names import plain
 from closerthan.files.formats.tables import MISSING, Table, abbreviated
+from closerthan.files.meaning.attributes.conditions import Conditions, SelectedRows, find_column
 from closerthan.files.meaning.columns import Layout
-from closerthan.files.meaning.conditions import Conditions, SelectedRows, find_column
 from closerthan.files.meaning.interpretation import Interpretation
 from closerthan.messages import value_error
 

@@ -1,0 +1,1 @@
+"""Binary files: arrays of NumPy, MATLAB, HDF5 and Parquet."""

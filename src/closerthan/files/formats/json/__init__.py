@@ -1,0 +1,1 @@
+"""JSON: lists of records, JSON lines, nested records, and results of JATOS."""
