@@ -37,7 +37,7 @@ class AttemptLog:
     outcomes
         The last attempt for each question that was answered or unclear; these are not asked again.
     tried
-        Numbers of the questions with at least one attempt.
+        Numbers of all questions that have been asked.
     """
 
     def __init__(self, path: Path, prompts: Sequence[Prompt], command: Sequence[str]) -> None:
