@@ -1,7 +1,7 @@
 """Maps of ``ct.embed`` with all defaults, beside those of an earlier version of closerthan.
 
     git worktree add ../before 8c1bdc1
-    python -m benchmarks.better_maps --before ../before     about ten minutes; writes docs/measured/better-maps.md
+    python -m benchmarks.better_maps --before ../before     about two minutes; writes docs/measured/better-maps.md
     python -m benchmarks.better_maps --before ../before --quick
 
 Both versions fit the same answers, alternately and each in a process of its own, with one thread. Simulated answers are
@@ -72,7 +72,7 @@ def problems(run: int) -> Iterator[Problem]:
 
 
 def fit_here(path: Path) -> list[tuple[float, float]]:
-    """Fit the answers in a file with the installed version; return error and seconds of each seed."""
+    """Fit the answers in a file with this process's version; return error and seconds of each seed."""
     arrays, fits = np.load(path), []
     n_objects = int(arrays["n_objects"])
     train, test = (ct.Comparisons(arrays[name], n_objects) for name in ("train", "test"))
@@ -86,18 +86,33 @@ def fit_here(path: Path) -> list[tuple[float, float]]:
     return fits
 
 
-def fit_there(source: Path, path: Path) -> Any:
-    """Do the same with the version in another folder, in a process of its own."""
-    here = Path(__file__).resolve().parents[1]
-    environment = os.environ | {"PYTHONPATH": f"{source}{os.pathsep}{here}", "OMP_NUM_THREADS": "1"}
-    command = [sys.executable, "-m", "benchmarks.better_maps", "--fit", str(path)]
-    return json.loads(subprocess.run(command, env=environment, check=True, capture_output=True, text=True).stdout)
+class Version:
+    """A version of closerthan that fits in a process of its own."""
+
+    def __init__(self, source: Path) -> None:
+        here = Path(__file__).resolve().parents[1]
+        environment = os.environ | {"PYTHONPATH": f"{source}{os.pathsep}{here}", "OMP_NUM_THREADS": "1"}
+        command = [sys.executable, "-m", "benchmarks.better_maps", "--fit"]
+        self._process = subprocess.Popen(
+            command, env=environment, text=True, bufsize=1, stdin=subprocess.PIPE, stdout=subprocess.PIPE
+        )
+
+    def fit(self, path: Path) -> Any:
+        """Fit the answers in a file; return error and seconds of each seed."""
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        print(path, file=self._process.stdin)
+        return json.loads(self._process.stdout.readline())
+
+    def end(self) -> None:
+        """End the process."""
+        self._process.communicate()
 
 
 def compare(before: Path, runs: int) -> dict[str, dict[str, list[Any]]]:
     """Return errors and seconds of both versions, for each data set and run."""
     fits: dict[str, dict[str, list[Any]]] = {}
-    sources = {"before": before / "src", "now": Path(ct.__file__).resolve().parents[1]}
+    versions = {"before": Version(before / "src"), "now": Version(Path(ct.__file__).resolve().parents[1])}
     with tempfile.TemporaryDirectory() as folder:
         for run in range(runs):
             for problem in problems(run):
@@ -107,9 +122,11 @@ def compare(before: Path, runs: int) -> dict[str, dict[str, list[Any]]]:
                 rows = {"train": problem.train.rows, "test": problem.test.rows}
                 np.savez(path, **rows, n_objects=problem.train.n_objects, n_dims=problem.n_dims)
                 both = fits.setdefault(problem.name, {"group": [problem.group], "before": [], "now": []})
-                for version, source in sources.items():
-                    both[version].append(fit_there(source, path))
-                print(run, problem.name, *(f"{np.mean(both[v], axis=(0, 1))[0]:.4f}" for v in sources), flush=True)
+                for name, version in versions.items():
+                    both[name].append(version.fit(path))
+                print(run, problem.name, *(f"{np.mean(both[v], axis=(0, 1))[0]:.4f}" for v in versions), flush=True)
+    for version in versions.values():
+        version.end()
     return fits
 
 
@@ -142,12 +159,13 @@ def summary(fits: dict[str, dict[str, list[Any]]]) -> tuple[list[list[str]], lis
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--before", type=Path, help="a checkout of the earlier version")
-    parser.add_argument("--runs", type=int, default=8, help="numbers of splits and of simulated data sets")
+    parser.add_argument("--runs", type=int, default=6, help="numbers of splits and of simulated data sets")
     parser.add_argument("--quick", action="store_true", help="one run; writes nothing")
-    parser.add_argument("--fit", type=Path, help=argparse.SUPPRESS)
+    parser.add_argument("--fit", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args()
-    if options.fit is not None:
-        print(json.dumps(fit_here(options.fit)))
+    if options.fit:
+        for line in sys.stdin:
+            print(json.dumps(fit_here(Path(line.rstrip("\n")))), flush=True)
         return
     if options.before is None:
         parser.error("--before is needed: a checkout of the earlier version")

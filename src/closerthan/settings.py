@@ -221,7 +221,7 @@ class Settings:
         kind=int,
         least=1,
         sklearn_name="n_init",
-        help="Number of random starts; the best is kept. By default 1 to 16, fewer with more answers.",
+        help="Number of random starts; the best is kept. By default 1, or 4 if loss or penalty is chosen.",
     )
     validation: float | Literal["given"] | None = _setting(
         None,

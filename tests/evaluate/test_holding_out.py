@@ -105,7 +105,10 @@ def by_groups_of_the_splitter(study, by, monkeypatch, tmp_path):
 
 
 def by_the_race(study, by, monkeypatch, tmp_path):
-    parts = [pair for *pair, _ in loss_race._parts(study, 2, np.random.default_rng(0), by)]
+    parts = [
+        pair
+        for *pair, _ in loss_race._parts(study, 2, np.random.default_rng(0), by, fitted=12_000, most_held_out=20_000)
+    ]
     drawn = loss_race._parts(study, 0, np.random.default_rng(0), by, fitted=300, most_held_out=60)
     return parts + [pair for *pair, _ in drawn]
 

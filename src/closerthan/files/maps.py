@@ -4,9 +4,9 @@ import csv
 import json
 import os
 import zipfile
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -14,13 +14,14 @@ from numpy.typing import ArrayLike, NDArray
 from closerthan.checks import checked, distinct
 from closerthan.comparisons import text_of
 from closerthan.comparisons.column_names import is_usual_name
-from closerthan.files.features import is_name_column
+from closerthan.files.features import is_name_column, lines_of_cells
 from closerthan.files.formats.binary.parquet import open_parquet, read_numbers, reading_parquet
 from closerthan.files.formats.extras import extra
 from closerthan.files.formats.opening import is_gzipped, name_file_in_errors
 from closerthan.files.formats.readers import suffix_of
 from closerthan.files.formats.tables import excerpt, is_number
 from closerthan.files.formats.text.delimited_text import quoted
+from closerthan.files.writing import csv_text
 from closerthan.saving import whole_file, whole_folder
 
 _NAME = "name"
@@ -28,7 +29,6 @@ _VICE_FILES = ("pruned_params.npz", "parameters.npz")
 _VICE_MEANS = ("pruned_loc", "loc")  # arrays in these files that hold the means of the weights
 _LONGEST_HEADER = 1 << 20  # maximum number of characters
 _SUFFIXES = (".csv", ".parquet", ".npz")
-_FORMULA = ("=", "+", "-", "@", "\t", "\r")  # first characters of a formula in a spreadsheet
 
 
 @checked
@@ -44,8 +44,8 @@ def write_map(
     Tables have one row per object: its name, if there are names, and its coordinates x1, x2, ...; a .npz file has the
     arrays ``embedding`` and ``names``. Coordinates are written in full precision.
 
-    Spreadsheets execute cells that look like formulas. With ``spreadsheet_safe``, names in a .csv file that begin with
-    =, +, -, @ or a tab get a leading apostrophe, which becomes part of the name.
+    Spreadsheets execute cells that look like formulas. With ``spreadsheet_safe``, names in a .csv file that could be
+    mistaken for formulas get a leading apostrophe, which becomes part of the name.
 
     Examples
     --------
@@ -85,7 +85,7 @@ def write_map(
         header = [*([] if labels is None else [_NAME]), *[f"x{axis + 1}" for axis in range(points.shape[1])]]
         lines = [",".join(map(repr, point)) for point in points.tolist()]
         if labels is not None:
-            safe = [f"'{name}" if spreadsheet_safe and name.startswith(_FORMULA) else name for name in labels]
+            safe = map(csv_text.spreadsheet_safe, labels) if spreadsheet_safe else labels
             lines = [f"{quoted(name, ',')},{line}" for name, line in zip(safe, lines, strict=True)]
         with whole_file(path) as file:
             file.write("\n".join([",".join(header), *lines, ""]).encode())
@@ -252,13 +252,7 @@ def _read_parquet(path: Path) -> tuple[NDArray[np.float64], tuple[str, ...] | No
 
 
 def _read_csv(path: Path) -> tuple[NDArray[np.float64], tuple[str, ...] | None]:
-    try:
-        with open(path, encoding="utf-8-sig", newline="") as file:
-            reader = csv.reader(file, strict=True) if suffix_of(path) == ".csv" else _TextReader(file)
-            header = next(reader, [])
-            lines = [(reader.line_num, cells) for cells in reader if cells]
-    except (UnicodeError, csv.Error) as error:
-        raise ValueError(f"{path} cannot be read as a map: {error}") from None
+    (_, header), *lines = lines_of_cells(path, "a map")[0] or [(1, [])]
     if not header or not lines:
         raise ValueError(f"{path} has no map: expected a header line (name, x1, x2, ...) and one line per object")
     _check_titles(path, header)
@@ -285,25 +279,6 @@ def _read_csv(path: Path) -> tuple[NDArray[np.float64], tuple[str, ...] | None]:
                 f"{'a name and ' if named else ''}{points.shape[1]} coordinates"
             ) from None
     return points, tuple(cells[0] for _, cells in lines) if named else None
-
-
-class _TextReader:
-    """Lines of a text file as cells separated by tabs, commas or spaces, whichever the first line has."""
-
-    def __init__(self, lines: Iterable[str]) -> None:
-        self._lines = iter(lines)
-        self._delimiter: str | None = None
-        self.line_num = 0
-
-    def __iter__(self) -> Self:
-        return self
-
-    def __next__(self) -> list[str]:
-        line = next(self._lines).rstrip("\r\n")
-        self.line_num += 1
-        if self.line_num == 1:
-            self._delimiter = next((one for one in "\t," if one in line), None)
-        return [cell.strip() for cell in line.split(self._delimiter)] if line.strip() else []
 
 
 def _check_titles(path: Path, titles: Sequence[str]) -> None:

@@ -108,8 +108,9 @@ def embed(
     progress
         Whether to show a progress bar; text is shown as the name of the fit.
     n_starts
-        Number of random starts, which run in parallel; the best is kept. None means one, or up to 16 if polyak's loss
-        or penalty is chosen (only the most promising one is then run to its end).
+        Number of random starts, which run in parallel; the best is kept. None means four if polyak's loss or
+        penalty is chosen for fewer than 65,536 comparisons (only the most promising one is then run to its end), and
+        otherwise one.
     n_threads
         Number of threads. None means one per core.
     device

@@ -58,29 +58,28 @@ FEW_ANSWERS = (
 )
 PENALTY_GRID = (0.0001, 0.001, 0.01, 0.1, 1.0)
 STRONG_PENALTIES = (2.0, 4.0)  # added for many answers; fitted only if the next weaker one is the best
-MANY_ANSWERS = 50_000  # comparisons; with fewer, chance may favour a strong penalty, whose ellipses are far too small
+# Comparisons from which strong penalties race (with fewer, chance may favour one, whose ellipses are far too small),
+# and from which there is one round and one start, since rounds and starts agree.
+MANY_ANSWERS = MOST_FINISHED
 FIRST = (("tste-2", 0.1), ("ste", 0.1), ("gnmds", 0.1), ("soe", 0.1))  # the search begins at the best of these
 COMMON = ("tste-2", 0.1)  # the candidate whose map all others start from
 KEPT = 5  # candidates that remain after each round
 CLEARLY = 1.0  # standard errors by which a candidate must be behind to drop out, on the same answers
 ROUNDS = 2
+LONGER = 2  # fits are this many times as long in each further round; unfinished ones favour weak penalties
 EPOCHS = 2  # epochs of the fit that all candidates start from, and of each short fit of the winner
 LEAST_ITERATIONS = 8  # iterations of L-BFGS for each candidate, from the common map
 MOST_ITERATIONS = 40  # the same with few answers; a weak penalty needs them to let the common map grow
 CONVERGED = 1e-3  # tolerance that ends these iterations early; strong penalties need few of them
 ITERATED = 80_000  # limit on iterations times comparisons of a candidate, which keeps the race short
-CANDIDATE_EPOCHS = 2  # epochs of Polyak steps (one pass each), if there are too many comparisons for L-BFGS
+CANDIDATE_EPOCHS = 3  # epochs of Polyak steps (one pass each), if there are too many comparisons for L-BFGS
 MOST_DESCENDED = 20_000  # comparisons up to which candidates are fitted by L-BFGS
 FITTED = 12_000  # comparisons to fit in each round; more would not change the choice
 ENOUGH = 20  # comparisons per coordinate to fit, if that is more than FITTED
 HELD_OUT = 0.25  # fraction of the answers in each round; with 0.1, chance matters more
 MOST_HELD_OUT = 20_000  # comparisons; more would not improve the choice
 WITHOUT_RACE = "ste"  # the loss if nothing can be held out
-STARTS = 4  # starts of the winner, unless the user specifies a number
-MOST_STARTS = 16  # starts if there are so few answers that each takes a millisecond; their maps differ more
-CHEAP = 2**15  # limit on starts times comparisons, between STARTS and MOST_STARTS starts
-STARTS_OF_LARGE_FITS = 2  # with MOST_FINISHED comparisons or more, whose starts differ less and cost more
-ONE_ROUND = 2**20  # comparisons from which there is one round and one start, since rounds and starts agree
+STARTS = 4  # starts of the winner, unless the user specifies a number or there are MANY_ANSWERS
 MOST_DRAWN = 60_000_000  # comparisons from a file larger than memory, for all rounds; they are copied several times
 USUAL_TRIALS = 30  # fits in a race, for the progress bar
 
@@ -255,7 +254,7 @@ def _choice_in_checkpoint(run: Run, this_fit: Mapping[str, Any], settings: Setti
     try:
         was, choice = dict(saved["asked"]), Choice.from_data(saved)
         choice.final_settings(settings)  # raises an error if its loss or its penalty is invalid
-        if choice.n_starts > (settings.n_starts or MOST_STARTS):
+        if choice.n_starts > (settings.n_starts or STARTS):
             raise ValueError("there are more starts than requested")
     except (KeyError, TypeError, ValueError, IndexError, AttributeError):
         raise ValueError(
@@ -270,7 +269,7 @@ def _choose(inputs: Inputs, settings: Settings, run: Run) -> tuple[Choice, list[
     answers, rng, began = inputs.answers, inputs.rng, time.perf_counter()
     racer = settings.solver if isinstance(settings.solver, Polyak) else Polyak()
     n_starts = settings.n_starts or (
-        usual_starts(len(answers)) if inputs.start is None and racer is settings.solver else 1
+        STARTS if len(answers) < MANY_ANSWERS and inputs.start is None and racer is settings.solver else 1
     )
     n_trials = n_starts if n_starts > 1 and racer is settings.solver else 0
     one_thread = run.device.one_thread()
@@ -301,7 +300,7 @@ def _choose(inputs: Inputs, settings: Settings, run: Run) -> tuple[Choice, list[
         setup = RaceSetup(
             functools.partial(short_fit, solver=racer),
             functools.partial(short_fit, solver=LBFGS(), tolerance=CONVERGED),
-            functools.partial(short_fit, solver=dataclasses.replace(racer, passes=1), length=CANDIDATE_EPOCHS),
+            functools.partial(short_fit, solver=dataclasses.replace(racer, passes=1)),
             grid,
             run.device.threads,
             began + (run.deadline - began) / 2,
@@ -346,27 +345,12 @@ def candidate_iterations(n_comparisons: int) -> int:
     return min(max(ITERATED // n_comparisons, LEAST_ITERATIONS), MOST_ITERATIONS)
 
 
-def usual_starts(n_comparisons: int) -> int:
-    """Return the number of random starts of the winner, unless the user specifies one.
-
-    Examples
-    --------
-    >>> usual_starts(400), usual_starts(4_000), usual_starts(40_000), usual_starts(400_000)
-    (16, 8, 4, 2)
-    """
-    if n_comparisons >= ONE_ROUND:
-        return 1
-    if n_comparisons >= MOST_FINISHED:
-        return STARTS_OF_LARGE_FITS
-    return min(max(CHEAP // max(n_comparisons, 1), STARTS), MOST_STARTS)
-
-
 @dataclasses.dataclass(frozen=True)
 class RaceSetup:
     """The setup of a race: functions that fit, the candidates, the number of threads, and the deadline.
 
     ``from_scratch``, ``refine`` and ``refine_many`` (comparisons) fit a candidate. They are called as ``fit(train,
-    cell, cancelled, seconds, start, seed=)``; the first two also get the number of epochs as ``length=``.
+    cell, cancelled, seconds, start, seed=, length=)``, where the length is the number of epochs.
     """
 
     from_scratch: Callable[..., Result]
@@ -391,8 +375,9 @@ class Race:
     def run(self, answers: Comparisons, rng: np.random.Generator, by: str = AUTO) -> tuple[Candidate, ...]:
         """Return all candidates that were fitted, the best one first."""
         grid, alive = self._setup.grid, list[Cell]()
-        for number, (train, held_out, group) in enumerate(_parts(answers, self._n_dims, rng, by)):
-            this_round = _RoundInProgress(self._setup, (train, held_out), int(rng.integers(2**31)))
+        parts = _parts(answers, self._n_dims, rng, by, fitted=FITTED, most_held_out=MOST_HELD_OUT)
+        for number, (train, held_out, group) in enumerate(parts):
+            this_round = _RoundInProgress(self._setup, (train, held_out), int(rng.integers(2**31)), LONGER**number)
             this_round.fit_common_map(self._start)
             if number == 0:
                 best = this_round.best_of(grid.first)
@@ -416,10 +401,11 @@ class Race:
 class _RoundInProgress:
     """Fits candidates to a part of the answers, all from the same map, and evaluates them on another part."""
 
-    def __init__(self, setup: RaceSetup, parts: tuple[Comparisons, Comparisons], seed: int) -> None:
+    def __init__(self, setup: RaceSetup, parts: tuple[Comparisons, Comparisons], seed: int, longer: int) -> None:
         self._setup = setup
         self._train, self._held_out = parts
         self._seed = seed
+        self._longer = longer
         self._map: Array | None = None
         self.short_fits: dict[Cell, ShortFit] = {}
 
@@ -436,15 +422,14 @@ class _RoundInProgress:
         cells = list(cells)
         new = [cell for cell in cells if cell not in self.short_fits]
         n_train = len(self._train)
-        fit_it = self._setup.refine_many
+        fit_it, length = self._setup.refine_many, CANDIDATE_EPOCHS
         if n_train < MOST_DESCENDED:
-            fit_it = functools.partial(self._setup.refine, length=candidate_iterations(n_train))
+            fit_it, length = self._setup.refine, candidate_iterations(n_train)
+        fit_it = functools.partial(fit_it, seed=self._seed, length=self._longer * length)
         cancelled = CancelFlag(self._setup.pressed)
         # All candidates get the same time, so that none has fewer epochs than the others.
         seconds = self._seconds(math.ceil(len(new) / threads_for(n_train, self._setup.n_threads)))
-        jobs = [
-            functools.partial(fit_it, self._train, cell, cancelled, seconds, self._map, seed=self._seed) for cell in new
-        ]
+        jobs = [functools.partial(fit_it, self._train, cell, cancelled, seconds, self._map) for cell in new]
         for cell, result in zip(new, self._together(jobs, cancelled), strict=True):
             wrong = ~(margins(self._held_out, result.embedding) > 0)
             self.short_fits[cell] = ShortFit(float(result.best_record.train_error), wrong)
@@ -545,8 +530,8 @@ def _parts(
     rng: np.random.Generator,
     by: str = AUTO,
     *,
-    fitted: int = FITTED,
-    most_held_out: int = MOST_HELD_OUT,
+    fitted: int,
+    most_held_out: int,
 ) -> Iterator[tuple[Comparisons, Comparisons, NDArray[Any]]]:
     """Yield for each round the comparisons to fit, those to evaluate on, and the groups of the latter.
 
@@ -556,7 +541,7 @@ def _parts(
     by = answers.split_unit(by)
     enough = max(fitted, ENOUGH * answers.n_objects * n_dims)
     n_rounds = ROUNDS
-    if len(answers) >= ONE_ROUND:  # it evaluates on as many comparisons as several rounds would
+    if len(answers) >= MANY_ANSWERS:  # it evaluates on as many comparisons as several rounds would
         n_rounds, most_held_out = 1, ROUNDS * most_held_out
     answers = answers.in_memory(min(n_rounds * (most_held_out + enough), MOST_DRAWN), rng)
     if answers.weights is not None and not answers.weights.all():  # rows without weight
