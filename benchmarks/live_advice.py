@@ -26,7 +26,7 @@ from closerthan.collect.choosing.information import RANDOM_FRACTION, Questions, 
 from closerthan.collect.choosing.judging import EARLY, live_curve
 from closerthan.comparisons import reversed_rows
 from closerthan.metrics import margins
-from closerthan.uncertainty.learning_curve import MATTERS, Gain
+from closerthan.uncertainty.learning_curve import MATTERS, ExpectedDecrease
 
 COMMAND = "python -m benchmarks.live_advice"
 Rows = NDArray[np.int64]
@@ -61,7 +61,7 @@ class Look:
 
     n_answers: int
     verdict: str
-    gain: Gain
+    gain: ExpectedDecrease
     error: float
     noise_free: float
 

@@ -157,9 +157,13 @@ def test_the_odd_one_of_many_leaves_the_most_similar_group():
 
 
 @pytest.mark.parametrize("loss", [STE(), TSTE(alpha=2.0), CKL()])
-def test_scores_from_log_odds_give_the_probabilities_of_the_similarity(loss):
+@pytest.mark.parametrize("kind", ["ranking", "set", "odd one of five"])
+def test_scores_from_log_odds_give_the_probabilities_of_the_similarity(loss, kind):
     x = np.random.default_rng(0).normal(size=(6, 2))
-    choices = screen((1, 2, 3, 4), 2, ranked=True)
+    choices = screen((1, 2, 3, 4), 2, ranked=kind == "ranking")
+    if kind == "odd one of five":
+        rows = odd_of_many([1, 2, 3, 4, 5], 3)
+        choices = Choices.of(Comparisons.from_triplets(rows, answers=[0] * len(rows), unmentioned="ignore"))
     scores = pair_scores(choices, lambda questions: log_odds(questions, x, loss))
     squared = ((x[choices.pairs[:, 0]] - x[choices.pairs[:, 1]]) ** 2).sum(axis=1)
     logs = np.array([loss.log_similarity(one) for one in squared])

@@ -103,7 +103,9 @@ def pair_scores(choices: Choices, log_odds: Callable[[Comparisons], Array]) -> A
 
     The score of a pair is the mean, over all pairs of its choice, of the log odds that it is the more similar one (0
     for the pair itself). If the log odds follow from a similarity g, as in ste, tste and ckl, this is log g minus its
-    mean over the choice, so that choice probabilities are those of g. Log odds of any other loss, or of several maps
+    mean over the choice, so that choice probabilities are those of g. If an answer names a set, or the odd one of more
+    than three objects, its probability depends on pairs of several choices: their scores are the log odds against one
+    of the pairs that were not chosen. Log odds of any other loss, or of several maps
     together, define choice probabilities in the same way.
 
     Examples
@@ -115,15 +117,26 @@ def pair_scores(choices: Choices, log_odds: Callable[[Comparisons], Array]) -> A
     >>> bool(np.allclose(scores - scores[0], pair_similarities(choices, x) - pair_similarities(choices, x)[0]))
     True
     """
-    sizes = choices.sizes
+    sizes, n_objects = choices.sizes, choices.n_objects
+
+    def odds_of(pairs: NDArray[Any], others: NDArray[Any]) -> Array:
+        rows = np.hstack([choices.pairs[pairs], choices.pairs[others]])
+        return log_odds(Comparisons.from_quadruplets(rows, n_objects=n_objects, unmentioned="ignore"))
+
     scores = np.zeros(len(choices.pairs))
-    for size in np.unique(sizes):
-        begins = choices.starts[:-1][sizes == size]
+    is_joint = (choices.is_set | choices.is_odd_of_many)[choices.answers]
+    for size in np.unique(sizes[~is_joint]):
+        begins = choices.starts[:-1][~is_joint & (sizes == size)]
         for one, other in itertools.combinations(range(int(size)), 2):
-            rows = np.hstack([choices.pairs[begins + one], choices.pairs[begins + other]])
-            odds = log_odds(Comparisons.from_quadruplets(rows, n_objects=choices.n_objects, unmentioned="ignore"))
+            odds = odds_of(begins + one, begins + other)
             scores[begins + one] += odds / size
             scores[begins + other] -= odds / size
+    pairs = np.flatnonzero(np.repeat(is_joint, sizes))
+    if len(pairs):
+        answer = choices.answers[choices.choice_of_pair[pairs]]
+        reference = choices.starts[choices.first_choices[answer]] + 1  # a pair that was not chosen
+        differs = (choices.pairs[pairs] != choices.pairs[reference]).any(axis=1)
+        scores[pairs[differs]] = odds_of(pairs[differs], reference[differs])
     return scores
 
 

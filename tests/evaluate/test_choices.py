@@ -1,11 +1,16 @@
 """Predictions for questions with several candidates."""
 
+import itertools
+
 import numpy as np
 import pytest
 
 import closerthan as ct
-from closerthan.comparisons import Comparisons
+from closerthan.accuracy import correct_choices, log_probabilities, pair_similarities
+from closerthan.comparisons import Choices, Comparisons
 from closerthan.evaluate.choices import predicted_choices
+from closerthan.losses import STE
+from closerthan.metrics import log_odds
 
 PLACES = np.array([[0.0, 0.0], [1.0, 0.0], [5.0, 0.0], [2.2, 0.0]])
 
@@ -46,6 +51,48 @@ def test_probabilities_are_those_of_luces_choice():
     (found,) = predicted_choices("odd-one-out", one_answer([0, 1, 2], [1, 0, 2]), PLACES, luce)
     weights = np.exp([-1 / 8, -16 / 8, -25 / 8])  # of the pair that each leaves: 2, 0 and 1 odd
     assert found.probability == pytest.approx(weights[0] / weights.sum())
+
+
+def rows_of(kind, objects, number):
+    """Return the comparisons of an answer: of the first object, with its nearest ones next, or the odd one first."""
+    first, *others = objects
+    if kind == "odd-one-out":
+        return [[a, b, first] for a, b in itertools.permutations(others, 2)]
+    if kind == "most-central":
+        return [[others[0], first, others[1]], [others[1], first, others[0]]]
+    return [
+        [first, near, far]
+        for place, near in enumerate(others[:number])
+        for far in (others[place + 1 :] if kind == "rank" else others[number:])
+    ]
+
+
+@pytest.mark.parametrize(
+    ("kind", "width", "number"),
+    [
+        ("odd-one-out", 3, 1),
+        ("odd-one-out", 5, 1),
+        ("most-central", 3, 1),
+        *[("nearest", 5, number) for number in (1, 2, 3)],
+        *[("rank", 5, number) for number in (1, 2, 3)],
+    ],
+)
+def test_predictions_and_probabilities_are_those_of_whole_answers(kind, width, number):
+    rng = np.random.default_rng(0)
+    x = 0.7 * rng.standard_normal((9, 2))
+    parts = [rows_of(kind, rng.permutation(9)[:width].tolist(), number) for _ in range(60)]
+    numbers = np.repeat(np.arange(60), [len(part) for part in parts])
+    answers = Comparisons.from_triplets(np.concatenate(parts), answers=numbers)
+    choices = Choices.of(answers)
+    similarities = pair_similarities(choices, x)
+    right = correct_choices(choices, similarities) == 1
+    for probability in (None, lambda rows: 1 / (1 + np.exp(-log_odds(Comparisons.of(rows), x, STE())))):
+        found = predicted_choices(kind, answers, x, probability)
+        assert [one.as_written for one in found] == right.tolist()
+        assert {len(one.objects) for one in found} == {width}
+    assert 0 < right.sum() < 60
+    said = np.array([one.probability for one in found])[right]
+    assert said == pytest.approx(np.exp(log_probabilities(choices, similarities))[right], rel=1e-6)
 
 
 def test_one_question_is_one_prediction_in_the_order_of_the_file():

@@ -11,6 +11,13 @@ def text(tmp_path, content, name="table.csv"):
     return read_features(tmp_path / name)
 
 
+def test_spaces_in_the_titles_of_a_csv_file_separate_no_columns(tmp_path):
+    (tmp_path / "features.csv").write_bytes("\ufeffname of the object,is it big\nant,0\nwhale,1\n".encode())
+    features = read_features(tmp_path / "features.csv")
+    assert features.names == ("ant", "whale")
+    assert features.table.tolist() == [[0.0], [1.0]]
+
+
 @pytest.mark.parametrize(
     ("content", "names", "table"),
     [

@@ -10,6 +10,7 @@ from typer.testing import CliRunner
 
 import closerthan as ct
 from closerthan.cli import app
+from closerthan.comparisons import Choices
 from closerthan.files import read_answers
 from closerthan.files.stored.parts import Place, read_part
 from closerthan.objective.processes import SingleProcess
@@ -195,6 +196,21 @@ def test_rankings_of_different_lengths_are_read_together(tmp_path):
     read = ct.files.read_answers(write_people(tmp_path / "study", people, nested=True))
     assert read.summary.kind == "rank"
     assert len(read.comparisons) == sum(size * (size - 1) // 2 for sizes in SIZES.values() for size in sizes)
+
+
+def test_answers_of_different_kinds_are_read_together_once_they_are_comparisons(tmp_path):
+    kinds = {
+        "odd.csv": "item_1,item_2,item_3,odd,person\na,b,c,c,ann\nb,c,d,d,bob\n",
+        "near.csv": "anchor,shown_1,shown_2,shown_3,chosen,person\na,b,c,d,b,ann\nd,a,b,c,c,bob\n",
+    }
+    folder = tmp_path / "together"
+    folder.mkdir()
+    for name, text in kinds.items():
+        (tmp_path / name).write_text(text, encoding="utf-8")
+        ct.files.write_comparisons(ct.read_comparisons(tmp_path / name), folder / name)
+    answers = ct.read_comparisons(folder)
+    assert (answers.n_answers, answers.n_people, len(answers)) == (4, 2, 8)
+    assert Choices.of(answers).sizes.tolist() == [3, 3, 3, 3]
 
 
 def test_the_odd_one_of_many_is_farther_from_each_than_any_other(tmp_path):

@@ -435,6 +435,15 @@ def test_an_object_compared_with_itself_is_an_error_unless_dropped(written, row)
     assert read_answers(path, self_pairs="drop").summary.dropped == {"self_pairs": 1}
 
 
+def test_four_columns_without_names_may_be_three_objects_and_a_person(written):
+    path = written("5 6 2 0\n4 5 3 0\n6 4 5 1\n3 4 1 1\n")
+    hint = r"if the last column is the person, pass columns=\{\"participant\": 3\}, and kind=\"odd-one-out\" if"
+    with pytest.raises(ValueError, match=rf"'3 4 1 1'.*{hint}"):
+        read_answers(path)
+    answers = read_answers(path, columns={"participant": 3}, kind="odd-one-out")
+    assert (answers.comparisons.n_answers, answers.comparisons.n_people) == (4, 2)
+
+
 @pytest.mark.parametrize(
     "text", ["anchor,near,far,y\na,b,c,1\na,b,c,0\n", "head,left,right,winner\na,b,c,b\na,b,c,tie\n"]
 )

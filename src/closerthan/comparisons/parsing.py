@@ -266,11 +266,11 @@ def whole_numbers(table: NDArray[Any]) -> NDArray[np.int32]:
             cell = next(cell for cell in cells if not (np.isfinite(cell) and np.floor(cell) == cell))
             cell = "NaN" if np.isnan(cell) else cell
             raise ValueError(f"row {row}: {cell} is not a whole number; objects are numbered 0, 1, 2, ...")
-    row, cells = first_where(table, lambda part: (part < 0).any(axis=1))
-    if row is not None:
+    if table.size and table.min() < 0:
+        row, cells = first_where(table, lambda part: (part < 0).any(axis=1))
         raise ValueError(f"row {row}: object {cells.min():.0f} is negative; objects are numbered from 0")
-    row, cells = first_where(table, lambda part: (part > LIMIT - 1).any(axis=1))
-    if row is not None:
+    if table.size and table.max() > LIMIT - 1:
+        row, cells = first_where(table, lambda part: (part > LIMIT - 1).any(axis=1))
         raise ValueError(f"row {row}: object {cells.max():.0f} is too large; at most {LIMIT:,} objects are possible")
     return own_copy(table)
 

@@ -1,25 +1,28 @@
 """Choices: predictions of a map for questions with several candidates, such as "which of these three is the odd one?".
 
-A question with candidates o = 1, ..., m asks for the one that wins all comparisons with the others. If the map gives
-each of these comparisons a probability p(o, q), Luce's choice axiom gives each candidate one, too::
+Each candidate of a question has a log similarity: that of the anchor and the candidate, that of the two other objects
+if the odd one of three is asked for, and its negative if the most central one is. If a map gives probabilities to
+comparisons, the log similarity of candidate o is the mean over all candidates q of the log odds that o is chosen rather
+than q. If there are more than three objects, of which one is odd, it is the mean over the pairs of the other objects.
 
-    P(o) proportional to exp(mean over q of log(p(o, q) / (1 - p(o, q)))),    with log odds 0 for q = o
-
-With two candidates this is p(o, q) itself. Rankings and sets of several objects are predicted from distances and
-have no probability.
+The candidates with the largest log similarities are chosen, with the probability of Luce's choice rule
+(:mod:`closerthan.accuracy`).
 
 References
 ----------
 R. D. Luce, Individual Choice Behavior, Wiley 1959.
 """
 
+import itertools
 import math
 from collections.abc import Callable, Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import logit
 
+from closerthan.accuracy import log_probability_of_sets
 from closerthan.arrays import Array
 from closerthan.comparisons import Comparisons
 from closerthan.metrics import distances
@@ -29,7 +32,10 @@ __all__ = ["KINDS", "PredictedChoice", "predicted_choices"]
 KINDS = ("odd-one-out", "most-central", "nearest", "rank")
 """Kinds of questions whose answers imply several comparisons."""
 
-Probability = Callable[[NDArray[np.int32]], Array]
+Probability = Callable[[Any], Array]
+"""Returns the probability of each row: of triplets as an array, or of Comparisons."""
+
+Pairs = dict[tuple[int, int], float]
 
 
 class PredictedChoice(NamedTuple):
@@ -40,7 +46,7 @@ class PredictedChoice(NamedTuple):
     chosen: tuple[int, ...]  # the choice of the map; for a ranking, the nearest first
     as_written: bool  # True if the answer in the file is the same
     margin: float  # smallest far minus near distance: positive if the map agrees with the whole answer
-    probability: float  # probability that the choice is right; NaN if unknown
+    probability: float  # probability that the choice is right; NaN if the map has none
 
 
 class _Question(NamedTuple):
@@ -75,18 +81,17 @@ def predicted_choices(
     """
     near, far = distances(comparisons, embedding)
     questions = list(_questions(kind, comparisons))
-    probabilities = _probabilities(kind, [question for _, question in questions], probability)
     choices = []
-    for (rows, question), by_candidate in zip(questions, probabilities, strict=True):
-        if by_candidate is None:
-            chosen, confidence = _by_distance(kind, question, embedding), math.nan
-        else:
-            best = int(np.argmax(by_candidate))
-            chosen, confidence = (question.candidates[best],), float(by_candidate[best])
-        is_ordered = kind == "rank"
+    for (rows, question), scores in zip(
+        questions, _scores(kind, [question for _, question in questions], embedding, probability), strict=True
+    ):
+        order = np.argsort(-scores, kind="stable")
+        number, is_ordered = len(question.written), kind == "rank"
+        chosen = tuple(question.candidates[place] for place in order[:number])
         same = chosen == question.written if is_ordered else set(chosen) == set(question.written)
         objects = (*(() if question.anchor is None else (question.anchor,)), *question.candidates)
         margin = float((far[rows] - near[rows]).min())
+        confidence = math.nan if probability is None else _probability(scores[order], number, is_ordered)
         choices.append(PredictedChoice(int(rows[0]), objects, chosen, same, margin, confidence))
     return choices
 
@@ -100,7 +105,7 @@ def _questions(kind: str, comparisons: Comparisons) -> Iterator[tuple[NDArray[np
         part = comparisons.rows[rows].tolist()
         anchor, near, far = part[0]
         if kind == "odd-one-out":
-            yield rows, _Question(None, tuple(sorted(part[0])), (far,))
+            yield rows, _Question(None, tuple(sorted({one for row in part for one in row})), (far,))
         elif kind == "most-central":
             yield rows, _Question(None, tuple(sorted(part[0])), (near,))
         else:
@@ -108,8 +113,57 @@ def _questions(kind: str, comparisons: Comparisons) -> Iterator[tuple[NDArray[np
             for row in part:
                 wins[row[1]] += 1
             ranked = sorted(wins, key=lambda candidate: -wins[candidate])
-            number = len(ranked) if kind == "rank" else len({row[1] for row in part})
+            number = sum(win > 0 for win in wins.values())
+            # If all but one are ranked, the ranking is complete.
+            number += kind == "rank" and number == len(ranked) - 1
             yield rows, _Question(anchor, tuple(sorted(ranked)), tuple(ranked[:number]))
+
+
+def _scores(
+    kind: str, questions: list[_Question], embedding: Array, probability: Probability | None
+) -> Iterator[Array]:
+    """Yield the log similarity of each candidate of each question, up to a constant."""
+    if probability is None:
+        for question in questions:
+            yield _by_distance(kind, question, embedding)
+        return
+    is_small = [question.anchor is not None or len(question.candidates) == 3 for question in questions]
+    triplets = [
+        _beats(kind, question, one, other)
+        for question, small in zip(questions, is_small, strict=True)
+        if small
+        for one, other in itertools.combinations(question.candidates, 2)
+    ]
+    against_first = [
+        (*pair, *question.candidates[:2])
+        for question, small in zip(questions, is_small, strict=True)
+        if not small
+        for pair in itertools.islice(itertools.combinations(question.candidates, 2), 1, None)
+    ]
+    odds: Iterator[float] = iter(())
+    odds_of_pairs: Iterator[float] = iter(())
+    if triplets:
+        odds = iter(_log_odds(probability(np.array(triplets, dtype=np.int32))))
+    if against_first:
+        rows = Comparisons.from_quadruplets(against_first, n_objects=len(embedding), unmentioned="ignore")
+        odds_of_pairs = iter(_log_odds(probability(rows)))
+    for question, small in zip(questions, is_small, strict=True):
+        m = len(question.candidates)
+        if not small:
+            first, *others = itertools.combinations(question.candidates, 2)
+            yield _of_groups(question, {first: 0.0, **{pair: next(odds_of_pairs) for pair in others}})
+            continue
+        scores = np.zeros(m)
+        for one, other in itertools.combinations(range(m), 2):
+            log_odds = next(odds) / m
+            scores[one] += log_odds
+            scores[other] -= log_odds
+        yield scores
+
+
+def _log_odds(probability: Array) -> list[float]:
+    odds: list[float] = logit(np.clip(probability, 1e-12, 1 - 1e-12)).tolist()
+    return odds
 
 
 def _beats(kind: str, question: _Question, one: int, other: int) -> tuple[int, int, int]:
@@ -120,45 +174,33 @@ def _beats(kind: str, question: _Question, one: int, other: int) -> tuple[int, i
     return (third, other, one) if kind == "odd-one-out" else (third, one, other)
 
 
-def _probabilities(kind: str, questions: list[_Question], probability: Probability | None) -> list[Array | None]:
-    """Return the probability of each candidate of each question; None where only distances can decide."""
-    single = [probability is not None and kind != "rank" and len(question.written) == 1 for question in questions]
-    triplets = [
-        _beats(kind, question, one, other)
-        for question, is_single in zip(questions, single, strict=True)
-        if is_single
-        for place, one in enumerate(question.candidates)
-        for other in question.candidates[place + 1 :]
-    ]
-    if probability is None or not triplets:
-        return [None] * len(questions)
-    wins = np.clip(probability(np.array(triplets, dtype=np.int32)), 1e-12, 1 - 1e-12)
-    odds = np.log(wins / (1 - wins))
-    by_question: list[Array | None] = []
-    at = 0
-    for question, is_single in zip(questions, single, strict=True):
-        if not is_single:
-            by_question.append(None)
-            continue
-        m = len(question.candidates)
-        scores = np.zeros(m)
-        for place in range(m):
-            part = odds[at : at + m - place - 1]
-            scores[place] += part.sum() / m
-            scores[place + 1 :] -= part / m
-            at += m - place - 1
-        weights = np.exp(scores - scores.max())
-        by_question.append(weights / weights.sum())
-    return by_question
-
-
-def _by_distance(kind: str, question: _Question, embedding: Array) -> tuple[int, ...]:
-    places = embedding[list(question.candidates)]
+def _by_distance(kind: str, question: _Question, embedding: Array) -> Array:
+    """Return minus the squared distance that decides about each candidate, or its mean."""
     if question.anchor is not None:
-        far = np.linalg.norm(places - embedding[question.anchor], axis=1)
-        order = np.argsort(far, kind="stable")[: len(question.written)]
-        return tuple(question.candidates[place] for place in order)
-    # Distance between the other two candidates; it is smallest for the odd one.
-    opposite = [np.linalg.norm(places[(at + 1) % 3] - places[(at + 2) % 3]) for at in range(3)]
-    best = int(np.argmin(opposite) if kind == "odd-one-out" else np.argmax(opposite))
-    return (question.candidates[best],)
+        moves = embedding[list(question.candidates)] - embedding[question.anchor]
+        return np.asarray(-np.einsum("cd,cd->c", moves, moves))
+    pairs: Pairs = {}
+    for one, other in itertools.combinations(question.candidates, 2):
+        pairs[one, other] = -float(np.sum((embedding[one] - embedding[other]) ** 2))
+    of_others = _of_groups(question, pairs)
+    return of_others if kind == "odd-one-out" else -of_others
+
+
+def _of_groups(question: _Question, pairs: Pairs) -> Array:
+    """Return the mean over the pairs of the other candidates, for each candidate."""
+    return np.array(
+        [
+            np.mean([value for pair, value in pairs.items() if candidate not in pair])
+            for candidate in question.candidates
+        ]
+    )
+
+
+def _probability(scores: Array, number: int, is_ordered: bool) -> float:
+    """Return the probability that the first candidates are chosen; they are in the order of their log similarities."""
+    log_sum = np.logaddexp.reduce
+    if is_ordered or number == 1:
+        return math.exp(sum(scores[place] - log_sum(scores[place:]) for place in range(number)))
+    if number == len(scores) - 1:  # the answer names the least similar one
+        return math.exp(-scores[-1] - log_sum(-scores))
+    return math.exp(log_probability_of_sets(scores[None, :number], log_sum(scores[number:], keepdims=True))[0])

@@ -16,7 +16,7 @@ from closerthan.files.formats.readers import suffix_of
 from closerthan.files.formats.tables import as_number, excerpt, is_number
 from closerthan.representation import shows_fields
 
-__all__ = ["Features", "is_name_column", "read_features"]
+__all__ = ["Features", "is_name_column", "lines_of_cells", "read_features"]
 
 _SUFFIXES = (".csv", ".tsv", ".txt", ".npy", ".npz", ".parquet")
 _ARRAYS = ("features", "embedding", "embeddings", "activations", "similarities", "dissimilarities", "distances")
@@ -105,21 +105,26 @@ def _read_arrays(path: Path) -> Features:
     return Features(table, None if names is None else tuple(text_of(name) for name in np.ravel(names).tolist()))
 
 
-def _read_text(path: Path) -> Features:
+def lines_of_cells(path: Path, what: str) -> tuple[list[tuple[int, list[str]]], str]:
+    """Return the lines of a text file that are not empty, as their number and their cells, and the delimiter.
+
+    Cells are separated by commas, tabs or semicolons, or by spaces if the first line has none of these.
+    """
     try:
         with open(path, encoding="utf-8-sig", newline="") as file:
-            text = file.read()
-        first = text.partition("\n")[0]
-        delimiter = max(",\t; ", key=first.count)
-        lines = [
-            (number, [cell.strip() for cell in cells])
-            for number, cells in enumerate(csv.reader(text.splitlines(), delimiter=delimiter, strict=True), 1)
-            if any(cell.strip() for cell in cells)
-        ]
+            first = file.readline()
+            file.seek(0)
+            delimiter = max(",\t;", key=first.count) if set(",\t;") & set(first) else " "
+            reader = csv.reader(file, delimiter=delimiter, strict=True)
+            lines = [(reader.line_num, [cell for cell in cells if cell or delimiter != " "]) for cells in reader]
     except (UnicodeError, csv.Error) as error:
-        raise ValueError(f"{path} cannot be read as a table of numbers: {error}") from None
-    if delimiter == " ":
-        lines = [(number, [cell for cell in cells if cell]) for number, cells in lines]
+        raise ValueError(f"{path} cannot be read as {what}: {error}") from None
+    return [(number, cells) for number, cells in lines if any(cell.strip() for cell in cells)], delimiter
+
+
+def _read_text(path: Path) -> Features:
+    lines, delimiter = lines_of_cells(path, "a table of numbers")
+    lines = [(number, [cell.strip() for cell in cells]) for number, cells in lines]
     if not lines:
         raise ValueError(f"{path} is empty")
     header = lines[0][1] if _is_header(lines[0][1]) else None

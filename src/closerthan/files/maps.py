@@ -4,9 +4,9 @@ import csv
 import json
 import os
 import zipfile
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from closerthan.checks import checked, distinct
 from closerthan.comparisons import text_of
 from closerthan.comparisons.column_names import is_usual_name
-from closerthan.files.features import is_name_column
+from closerthan.files.features import is_name_column, lines_of_cells
 from closerthan.files.formats.binary.parquet import open_parquet, read_numbers, reading_parquet
 from closerthan.files.formats.extras import extra
 from closerthan.files.formats.opening import is_gzipped, name_file_in_errors
@@ -252,13 +252,7 @@ def _read_parquet(path: Path) -> tuple[NDArray[np.float64], tuple[str, ...] | No
 
 
 def _read_csv(path: Path) -> tuple[NDArray[np.float64], tuple[str, ...] | None]:
-    try:
-        with open(path, encoding="utf-8-sig", newline="") as file:
-            reader = csv.reader(file, strict=True) if suffix_of(path) == ".csv" else _TextReader(file)
-            header = next(reader, [])
-            lines = [(reader.line_num, cells) for cells in reader if cells]
-    except (UnicodeError, csv.Error) as error:
-        raise ValueError(f"{path} cannot be read as a map: {error}") from None
+    (_, header), *lines = lines_of_cells(path, "a map")[0] or [(1, [])]
     if not header or not lines:
         raise ValueError(f"{path} has no map: expected a header line (name, x1, x2, ...) and one line per object")
     _check_titles(path, header)
@@ -285,25 +279,6 @@ def _read_csv(path: Path) -> tuple[NDArray[np.float64], tuple[str, ...] | None]:
                 f"{'a name and ' if named else ''}{points.shape[1]} coordinates"
             ) from None
     return points, tuple(cells[0] for _, cells in lines) if named else None
-
-
-class _TextReader:
-    """Lines of a text file as cells separated by tabs, commas or spaces, whichever the first line has."""
-
-    def __init__(self, lines: Iterable[str]) -> None:
-        self._lines = iter(lines)
-        self._delimiter: str | None = None
-        self.line_num = 0
-
-    def __iter__(self) -> Self:
-        return self
-
-    def __next__(self) -> list[str]:
-        line = next(self._lines).rstrip("\r\n")
-        self.line_num += 1
-        if self.line_num == 1:
-            self._delimiter = next((one for one in "\t," if one in line), None)
-        return [cell.strip() for cell in line.split(self._delimiter)] if line.strip() else []
 
 
 def _check_titles(path: Path, titles: Sequence[str]) -> None:

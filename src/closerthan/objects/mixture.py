@@ -4,8 +4,8 @@ An answer is one choice, or several successive ones, among pairs of objects (:cl
 with ste's similarity and Luce's choice rule: the probability of a pair is proportional to the exponential of minus its
 squared distance, or of its squared distance if the least similar pair was to be chosen. Comparisons of one answer are
 not independent. If they were treated so, a second map would explain doubtful answers, all of whose comparisons seem to
-be wrong together. For the same reason, the log probability of a set, or of the odd one of more than three objects, whose
-choices are not successive, is multiplied by a factor with which guessing has the probability of chance.
+be wrong together. For the same reason, the log probability of a set, or of the odd one of more than three objects,
+whose choices are not successive, is multiplied by a factor with which guessing has the probability of chance.
 """
 
 from collections.abc import Callable

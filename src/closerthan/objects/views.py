@@ -263,8 +263,8 @@ def embed_views(
         raise ValueError(f'loss is {plan.settings.loss!r}; views are fitted with "ste" only: leave the loss out')
     if plan.settings.stops_by_held_out:
         raise ValueError(f"validation is {plan.settings.validation}; views have no early stopping: leave it out")
-    fixed = {"loss": LOSS, "n_starts": 1, "penalty": plan.settings.penalty_strength, "likelihood": "answers"}
-    plan = plan.replace(**fixed)  # for all fits
+    penalty = plan.settings.penalty_strength
+    plan = plan.replace(loss=LOSS, n_starts=1, penalty=penalty, likelihood="answers")  # for all fits
     n_fits = 1 if n_views is not None else 1 + FOLDS * (3 * whole("most", most) - 2)
     with CtrlC() as ctrl_c, trials_bar(bool(plan.progress), "views", n_fits, 0) as tick:
         stop = _Stop(ctrl_c.pressed, plan.budget)

@@ -27,6 +27,12 @@ not fitted to. K maps are preferred to fewer if they predict held-out answers be
 people's gains at random, with a Bonferroni correction for the numbers of groups that are tried
 (:mod:`closerthan.people.groups`).
 
+**Weights of dimensions.** People may see one map whose dimensions they weigh differently. The weights are fitted
+jointly with the map, and held-out answers show whether people differ (:mod:`closerthan.people.individuals`).
+
+**Effects.** Positions on the screen, repetition, ties and lapses are terms of one model of an answer, whose parameters
+are fitted for each person jointly with the map (:mod:`closerthan.people.answer_effects`).
+
 References
 ----------
 F. A. Wichmann and N. J. Hill, The psychometric function: I. Fitting, sampling, and goodness of fit, Perception &

@@ -218,8 +218,8 @@ class AnswerEffects:
         words = listed([MEANINGS[name] for name in self.kept])
         places = {"positions", "repetition"} & {*self.kept}  # the other terms predict no choice by themselves
         return (
-            f"answers depend on more than the map: with {words}, it predicts held-out answers better "
-            f"({_score(full)}) than alone ({_score(alone)})"
+            f"answers depend on more than the map: with {words}, held-out answers are more probable "
+            f"({_score(full)}) than with the map alone ({_score(alone)})"
             + (f"; without the map, {percent(terms.accuracy.accuracy)} would be right" if places else "")
         )
 

@@ -4,7 +4,6 @@ import pytest
 from studies import KEY, answer_all, answered_study, closer_by_number, interview_of, joined, study_of
 
 import closerthan as ct
-from closerthan.collect.choosing.belief import LOSS
 from closerthan.collect.choosing.quality import Page, n_people, people
 from closerthan.collect.choosing.refit import refit
 from closerthan.collect.store.access import Access
@@ -53,22 +52,24 @@ def test_the_live_page_and_the_command_give_the_same_verdicts_on_the_same_answer
     habits = {
         **dict.fromkeys("abcde", careful),
         "guesses": lambda question: rng.randrange(len(question["options"])),
-        "reversed": lambda question: 1 - careful(question) if kind == "closer" else (careful(question) + 1) % 3,
     }
+    if kind == "closer":
+        habits["reversed"] = lambda question: 1 - careful(question)
     for name, choose in habits.items():
         joined(interview, (name * 24)[:24])
         answer_all(interview, (name * 24)[:24], choose=choose)
+    (tmp_path / Access.FILES[1]).write_text("a" * 64)  # pseudonyms determine the order of people
     study, access = study_of(tmp_path, **settings), Access(tmp_path)
     refit(study, store)
     live = {person.name: person for person in people(store, study, access)}
     (tmp_path / "answers.csv").write_text("".join(answer_lines(store, study, access)))
     exported = read_answers(tmp_path / "answers.csv")
-    by_command = ct.assess_people(exported.comparisons, study.dimensions, checks=exported.checks, loss=LOSS, penalty=0)
+    by_command = ct.assess_people(exported.comparisons, study.dimensions, checks=exported.checks)
     assert len({person.verdict for person in by_command.people}) > 1
     for person in by_command.people:
         shown = live[person.name]
         assert (shown.verdict, shown.checks) == (person.verdict, (person.checks_passed, person.checks))
-        assert shown.lapse == pytest.approx(person.lapse_rate, abs=0.1)  # folds differ with the order of the answers
+        assert shown.lapse == pytest.approx(person.lapse_rate, abs=0.15)  # folds differ with the order of the answers
     store.close()
 
 

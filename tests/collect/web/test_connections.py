@@ -1,3 +1,4 @@
+import asyncio
 import socket
 import threading
 
@@ -5,6 +6,7 @@ import pytest
 
 pytest.importorskip("uvicorn", reason="a server needs uvicorn")
 import uvicorn
+from uvicorn.server import ServerState
 
 from closerthan.collect.web.connections import limited_protocol
 from closerthan.collect.web.serving import listening_at
@@ -75,6 +77,35 @@ def test_connections_beyond_the_limit_are_closed_and_later_ones_accepted(port):
     for connection in several:
         connection.close()
     assert b"200 OK" in reply_to(port, last)
+
+
+class Transport:
+    """A connection from an address on the internet."""
+
+    def __init__(self, address):
+        self._names, self.aborted = {"peername": (address, 5000), "sockname": ("192.0.2.1", 80)}, False
+
+    def get_extra_info(self, name):
+        return self._names.get(name)
+
+    def abort(self):
+        self.aborted = True
+
+
+def test_one_computer_cannot_take_all_connections():
+    protocol, state = limited_protocol(most_per_caller=2), ServerState()
+    config = uvicorn.Config(lambda *_: None, log_level="error", lifespan="off", loop="asyncio")
+    config.load()
+
+    async def connect(*addresses):
+        transports = [Transport(address) for address in addresses]
+        for transport in transports:
+            protocol(config, state, {}).connection_made(transport)
+        return [transport.aborted for transport in transports]
+
+    # Two addresses of one IPv6 network are one computer; a proxy on this computer has no limit of its own.
+    addresses = ["2001:db8::1", "2001:db8::2", "2001:db8::3", "203.0.113.5", *["127.0.0.1"] * 3]
+    assert asyncio.run(connect(*addresses)) == [False, False, True, False, False, False, False]
 
 
 def test_one_connection_too_many_gets_no_reply(port):

@@ -106,8 +106,8 @@ def serve(
         bool,
         typer.Option(
             "--behind-proxy",
-            help="Take computers in the private network for proxies, as in a container; those on this computer always "
-            "are. They must report participants' addresses in X-Forwarded-For, and only they may reach the port.",
+            help="Trust proxies in the private network, as a container must; those on this computer always are. "
+            "Proxies report participants' addresses in X-Forwarded-For, so nobody else may reach the port.",
         ),
     ] = False,
 ) -> None:

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from closerthan.arrays import Array
-from closerthan.collect.choosing.belief import LOSS
+from closerthan.collect.choosing.belief import Criterion
 from closerthan.collect.choosing.quality import Assessment
 from closerthan.collect.store.answers import chosen_answers, objects_of, picks_of
 from closerthan.collect.store.database import Store
@@ -121,7 +121,9 @@ def ellipses(answers: Comparisons, maps: Array, embedding: Array, axes: Array) -
     return rows
 
 
-def assessed_people(answers: Comparisons, n_dims: int, checks: Mapping[str, tuple[int, int]]) -> dict[str, Assessment]:
+def assessed_people(
+    answers: Comparisons, n_dims: int, criterion: Criterion, checks: Mapping[str, tuple[int, int]]
+) -> dict[str, Assessment]:
     """Return the lapse rate, verdict and reasons of each participant, as ``closerthan people`` prints them.
 
     Each participant is judged by the map of the others, so a single participant cannot be assessed.
@@ -132,6 +134,8 @@ def assessed_people(answers: Comparisons, n_dims: int, checks: Mapping[str, tupl
         All answers of the study, with the participants' numbers as their names.
     n_dims
         Number of dimensions of the maps.
+    criterion
+        The loss and the penalty of the maps, which the default fit chose.
     checks
         For each participant, the number of check questions asked and passed.
     """
@@ -143,7 +147,9 @@ def assessed_people(answers: Comparisons, n_dims: int, checks: Mapping[str, tupl
             "verdict": person.verdict,
             "reasons": person.reasons,
         }
-        for person in assess_people(answers, n_dims, loss=LOSS, checks=checks).people
+        for person in assess_people(
+            answers, n_dims, loss=criterion.loss, penalty=criterion.penalty, checks=checks
+        ).people
     }
 
 

@@ -220,6 +220,7 @@ def _judgement(
     embedding = result.embedding
     axes = plane(embedding, before.get("drawn"))
     accuracy = accuracies(store, study.screen, condition)
+    criterion = next_criterion(answers, study.dimensions, _criterion_of(before))
     assessed_at, advice = before.get("assessed_at"), before.get("enough", "")
     if not (assessed_at or 0) <= answers.n_answers < ASSESS_AGAIN * (assessed_at or 0):
         advice, assessed_at = enough(answers, result, TIME_LIMIT), answers.n_answers
@@ -227,14 +228,14 @@ def _judgement(
             str(number): (n_checks, n_passed)
             for number, (n_passed, n_checks) in passed_checks(store, study.screen).items()
         }
-        _write_assessments(store, assessed_people(answers, study.dimensions, checks))
+        _write_assessments(store, assessed_people(answers, study.dimensions, criterion, checks))
     return {
         "drawn": (embedding @ axes - (embedding @ axes).mean(axis=0)).round(5).tolist(),
         "spread": np.round(ellipses(answers, belief.maps, embedding, axes), 5).tolist(),
         "accuracy": accuracy,
         "enough": advice,
         "assessed_at": assessed_at,
-        "criterion": next_criterion(answers, study.dimensions, _criterion_of(before)),
+        "criterion": criterion,
     }
 
 

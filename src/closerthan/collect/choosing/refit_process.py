@@ -121,11 +121,11 @@ class RefitProcess:
             status = self._end_process()
             if not self._stopped:
                 self.problem = f"the process that fits the map ended with status {status}; the server's log says why"
-        elif reply.startswith(FAILED):
-            self.problem = reply.removeprefix(FAILED).strip()
-        else:
+        elif reply.strip().isdecimal():
             self.problem = ""
             self._due = answers_between_refits(self._every, int(reply))
+        else:
+            self.problem = reply.removeprefix(FAILED).strip()
 
     def _end_process(self) -> int | None:
         """Wait until the process has ended, and return its status; None if there is no process."""

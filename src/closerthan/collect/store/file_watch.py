@@ -51,10 +51,10 @@ class FileWatch:
     def _current(self) -> tuple[int, ...] | None:
         try:
             file, log = os.stat(self._path), os.stat(self._log)
+            os.lseek(self._file, 0, os.SEEK_SET)
+            start = os.read(self._file, _CHANGES.stop)
         except OSError:
             return None
-        os.lseek(self._file, 0, os.SEEK_SET)
-        start = os.read(self._file, _CHANGES.stop)
         if not start.startswith(_MAGIC) or start[_VERSIONS] != b"\2\2" or start[_CHANGES] < self._changes:
             return None
         self._changes = start[_CHANGES]

@@ -234,6 +234,11 @@ class Table(ABC):
         """Line of the file (from 1) on which each row begins; None if the format has no lines."""
         return None
 
+    @property
+    def files(self) -> NDArray[np.intp] | None:
+        """Number of the file that each row is from; None if there is only one."""
+        return None
+
     def title(self, position: int) -> str:
         """Return the name of a column for an error message."""
         name = self.names[position]
@@ -284,6 +289,11 @@ class TableWrapper(Table):
     def lines(self) -> NDArray[np.int32] | None:
         """Line of each row."""
         return self._table.lines
+
+    @property
+    def files(self) -> NDArray[np.intp] | None:
+        """File of each row."""
+        return self._table.files
 
 
 def checked_object_info(path: Path, content: Any) -> ObjectInfo:

@@ -13,6 +13,7 @@ from closerthan.checks import checked
 from closerthan.comparisons import Comparisons, most_objects, sort_names
 from closerthan.comparisons.column_names import is_usual_name, plain
 from closerthan.comparisons.positions import fraction_on_left, without_artefacts
+from closerthan.comparisons.questions import consecutive_numbers
 from closerthan.comparisons.trials import Trials
 from closerthan.files.formats.frames import FrameTable, is_frame
 from closerthan.files.formats.opening import name_file_in_errors
@@ -45,7 +46,7 @@ from closerthan.files.meaning.numbering import BadLabelError, Numbering, number_
 from closerthan.files.meaning.reading import Reading, ReadingOptions
 from closerthan.files.meaning.summary import Summary, describe_counts, repeated_and_contradictory
 from closerthan.files.stored.large import read_large
-from closerthan.messages import Message, message_of, value_error
+from closerthan.messages import Message, Suggested, message_of, value_error
 from closerthan.representation import shows_fields
 from closerthan.signatures import lists_keywords
 from closerthan.wording import counted
@@ -541,7 +542,13 @@ def _usable_rows(
     if fatal:
         row, problem = min(fatal, key=lambda pair: pair[0])
         way_out = f"correct the file or pass {{{problem.option}}}"
-        raise table.error(row, Message(problem.message(row), way_out, **{problem.option: "drop"}))
+        arguments: dict[str, Suggested] = {problem.option: "drop"}
+        if interpretation.has_unnamed_pairs and problem.option == "self_pairs":
+            way_out += (
+                "; if the last column is the person, pass {columns}, and {kind} if the third object is the odd one"
+            )
+            arguments |= {"columns": {"participant": 3}, "kind": "odd-one-out"}
+        raise table.error(row, Message(problem.message(row), way_out, **arguments))
     if not keep.any():
         raise ValueError(f"{table.path}: no answer is left after dropping {describe_counts(dropped)}")
     if not (keep & ~is_tie).any():
@@ -580,6 +587,9 @@ def _group_ids(interpretation: Interpretation, role: str) -> NDArray[np.int32] |
     if empty.any():
         problem = Problem(empty, "missing", lambda _: f"the {role} identifier in {table.title(position)} is empty")
         interpretation.problems.append(problem)
+    if role == "answer" and table.files is not None:  # each file may number its answers from 1
+        numbers: NDArray[np.int32] = consecutive_numbers(table.files * len(column.labels) + column.codes)
+        return numbers
     return column.codes
 
 

@@ -144,6 +144,11 @@ class FolderTable(Table):
         """Number of rows in all files."""
         return sum(table.n_rows for table in self._tables)
 
+    @property
+    def files(self) -> NDArray[np.intp]:
+        """File of each row."""
+        return np.repeat(np.arange(len(self._tables)), [table.n_rows for table in self._tables])
+
     def column(self, position: int) -> Column:
         """Return a column of labels."""
         if position not in self._columns:

@@ -115,6 +115,11 @@ class Interpretation:
         return self.table.title(self.layout.columns[role][which])
 
     @property
+    def has_unnamed_pairs(self) -> bool:
+        """True if four columns without names are taken to be two pairs of objects."""
+        return self.kind == "quadruplet" and set(self.table.names) == {None}
+
+    @property
     def options(self) -> Codes | None:
         """The objects from which people chose, in the order of presentation; None if the file does not reveal it.
 

@@ -57,6 +57,12 @@ class SelectedRows(TableWrapper):
         lines = super().lines
         return None if lines is None else lines[self._rows]
 
+    @property
+    def files(self) -> NDArray[np.intp] | None:
+        """File of each row."""
+        files = super().files
+        return None if files is None else files[self._rows]
+
 
 def parse_conditions(table: Table, where: Mapping[str | int, Any] | None) -> dict[int, "Conditions"]:
     """Return the conditions on each column, by the position of the column."""
