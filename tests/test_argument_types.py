@@ -405,3 +405,8 @@ def test_masked_cells_are_refused(use):
 def test_weights_whose_squares_overflow_are_refused(weight):
     with pytest.raises(ValueError, match=r"the largest weight is .*; divide all weights by it"):
         ct.Comparisons.of(ROWS, weights=[weight, weight, weight])
+
+
+def test_the_number_of_dimensions_is_suggested_for_the_name_that_the_command_has():
+    with pytest.raises(TypeError, match="'dims'; did you mean 'n_dims'"):
+        ct.embed([[0, 1, 2]], dims=3)

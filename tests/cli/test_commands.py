@@ -21,6 +21,7 @@ from typer.testing import CliRunner
 
 import closerthan as ct
 from closerthan.cli import COMMANDS, app
+from closerthan.cli.output import written_folder
 from closerthan.evaluate import dims as dims_module
 from closerthan.evaluate import losses as losses_module
 from closerthan.fit.loss_race import PENALTY_GRID
@@ -782,6 +783,30 @@ class TestErrors:
         done = closerthan("fit", cities, *FAST, "--names", names_with("Atlantis"))
         assert "warning: 1 of 22 objects occur in no comparison ('Atlantis')" in done.stderr
         assert "UserWarning" not in done.stderr
+
+    def test_a_name_that_the_font_lacks_is_reported_once(self, empty_folder):
+        rows = ["anchor,near,far", *["🍒,b,c", "b,🍒,c", "c,b,🍒"] * 4]
+        (empty_folder / "fruit.csv").write_text("\n".join(rows), encoding="utf-8")
+        done = closerthan("fit", "fruit.csv", "--loss", "soe", "--penalty", "0", "--no-report")
+        assert done.stderr.count("warning: Glyph") == 1
+        assert "all answers are about the same objects, so none can be held out" in " ".join(done.stdout.split())
+
+    def test_a_narrow_terminal_loses_no_number_of_a_table(self, empty_folder, monkeypatch):
+        (empty_folder / "few.csv").write_text("anchor,near,far\na,b,c\na,c,d\nb,a,d\nd,c,b\n")
+        wide = closerthan("central", "few.csv").stdout.split()
+        monkeypatch.setenv("COLUMNS", "20")
+        assert closerthan("central", "few.csv", "--force").stdout.split() == wide
+
+    def test_central_says_how_many_objects_have_no_score(self, empty_folder):
+        (empty_folder / "same.csv").write_text("anchor,near,far\na,b,c\na,b,c\n")
+        assert "1 without a score is missing" in closerthan("central", "same.csv").stdout
+
+
+def test_ctrl_c_while_files_are_written_does_not_lose_them(tmp_path):
+    with written_folder(tmp_path / "results", replace=False) as draft:
+        signal.raise_signal(signal.SIGINT)
+        (draft / "table.csv").write_text("1")
+    assert (tmp_path / "results" / "table.csv").exists()
 
 
 def names_with(name):

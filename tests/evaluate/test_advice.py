@@ -62,3 +62,9 @@ def test_guesses_do_not_ask_for_more_dimensions():
     rng = np.random.default_rng(0)
     guesses = ct.Comparisons(np.array([rng.permutation(10)[:3] for _ in range(2_000)]), 10)
     assert not says_dimensions(guesses, 2)
+
+
+def test_more_answers_about_the_same_three_objects_are_no_remedy():
+    answers = ct.Comparisons.from_triplets([[0, 1, 2]] * 50)
+    [line] = ct.advice(answers, ct.embed(answers, loss="soe", penalty=0, seed=0))
+    assert "ask about more objects" in line

@@ -6,6 +6,7 @@ from scipy import stats
 
 import closerthan as ct
 from closerthan.evaluate.cross_validation import OVERLAP, Scores, folds, gain
+from closerthan.evaluate.losses import LossComparison
 
 
 def test_each_comparison_is_held_out_once(answers):
@@ -71,6 +72,20 @@ def test_a_constant_gain_is_significant_and_a_variable_one_is_not():
     assert not gain(scores_of(BEFORE), scores_of([0.20, 0.40, 0.20, 0.38, 0.20])).is_sure
 
 
+def test_an_error_that_all_units_share_is_no_more_certain_than_their_number_allows():
+    low, high = scores_of([0.0, 0.0, 0.0]).interval
+    assert low == 0
+    assert high > 0.5
+    assert scores_of(np.zeros(3000)).interval.high < 0.01
+
+
+@pytest.mark.parametrize(("n_units", "is_sure"), [(3, False), (8, True)])
+def test_a_gain_that_all_units_share_is_significant_only_if_there_are_enough(n_units, is_sure):
+    found = gain(scores_of(np.ones(n_units)), scores_of(np.zeros(n_units)))
+    assert found.is_sure == is_sure
+    assert (found.p_value < 0.05) == is_sure
+
+
 @pytest.mark.parametrize("weight", [1.0, 50.0])
 def test_a_gain_is_tested_over_units_however_many_comparisons_each_has(weight):
     after = (0.29, 0.30, 0.28, 0.28, 0.28)
@@ -116,3 +131,10 @@ def test_the_splitter_by_people_holds_out_each_person_once_as_a_whole(rng):
         assert sum(map(len, held_out)) == len(set.union(*held_out))
         for train, test in splitter.split(X, groups=groups):
             assert not set(expected[train].tolist()) & set(expected[test].tolist())
+
+
+@pytest.mark.parametrize(("error", "is_said"), [(0.2, False), (0.49, True)])
+def test_a_comparison_of_losses_says_if_none_is_better_than_chance(error, is_said):
+    scores = scores_of(np.tile([error - 0.05, error + 0.05], 5))
+    verdict = LossComparison({"ste": scores}, "people", 5, 1).sentences[0]
+    assert ("no loss predicts clearly better than chance" in verdict) == is_said

@@ -57,7 +57,7 @@ def test_the_verdict_agrees_with_the_choice(errors):
 
 
 def test_answers_that_no_map_predicts_support_none():
-    assert "no better than chance" in choice_of(0.5, 0.505, 0.502).verdict
+    assert "not clearly better than chance" in choice_of(0.5, 0.505, 0.502).verdict
 
 
 def test_it_says_if_the_limit_was_reached_or_the_search_was_cut():

@@ -248,7 +248,7 @@ def test_columns_that_are_not_understood_are_an_error_that_lists_them(written):
 
 
 def test_two_columns_for_one_role_are_an_error(written):
-    with pytest.raises(ValueError, match="'near' and 'closer' could both be 'near'"):
+    with pytest.raises(ValueError, match="'near' and 'closer' could both be 'near'; pass columns"):
         read_answers(written("anchor,near,closer,far\na,b,c,d\n"))
 
 
@@ -866,3 +866,10 @@ def test_a_column_of_people_that_is_taken_for_the_odd_one_has_a_way_out(tmp_path
         read_answers(tmp_path / "odd.txt", kind="odd-one-out")
     read = read_answers(tmp_path / "odd.txt", kind="odd-one-out", columns={"participant": 3})
     assert read.comparisons.n_people == 2
+
+
+def test_columns_of_the_same_name_are_told_apart_by_position(written):
+    path = written("anchor,near,far,near\na,b,c,b\n")
+    with pytest.raises(ValueError, match=r'pass columns=\{"near": 1\} to choose one by its position \(1 or 3,'):
+        read_answers(path)
+    assert read_answers(path, columns={"near": 1}).comparisons.names == ("a", "b", "c")

@@ -200,3 +200,15 @@ def test_catch_trials_and_random_questions_are_marked_in_one_column(written):
     answers = read_answers(written(f"anchor,near,far,kind\n{lines}a,a,b,check\n"))
     assert answers.comparisons.random.tolist() == [True, False]
     assert answers.summary.dropped == {"catch_trials": 1}
+
+
+def test_numbers_in_text_separated_by_semicolons_may_have_decimal_commas(written):
+    text = "anchor;near;far;rt;weight\na;b;c;1,5;0,5\nb;a;c;0,75;1\nc;b;a;2;2,0\n"
+    answers = read_answers(written(text), where={"rt": "<1,9".replace(",", ".")})
+    np.testing.assert_allclose(answers.comparisons.times, [1.5, 0.75])
+    np.testing.assert_allclose(answers.comparisons.weights, [0.5, 1.0])
+
+
+def test_a_comma_in_text_separated_by_commas_is_no_decimal_comma(written):
+    with pytest.raises(ValueError, match="expected a number"):
+        read_answers(written('anchor,near,far,t\na,b,c,"1,971"\n'), columns={"time": "t"})

@@ -196,6 +196,16 @@ def test_people_with_another_view_are_reported_although_nobody_looks_careless():
     assert both[1].startswith("1 of 5 people is careful, but has a different view")
 
 
+def test_nobody_is_called_fine_by_maps_that_predict_nobody():
+    assert person(others_error=0.2).verdict == "fine"
+    assert person(others_error=0.2, map_predicts=False).verdict == "unclear"
+    rng = np.random.default_rng(5)  # the maps seem to predict one of these people
+    rows = np.array([rng.permutation(8)[:3] for _ in range(400)])
+    found = ct.assess_people(ct.Comparisons.from_triplets(rows, people=np.arange(400) % 8), **QUICK)
+    assert found.is_chance
+    assert found.verdicts == {"unclear": 8}
+
+
 def person(**changes):
     usual = dict.fromkeys(Person._fields, float("nan")) | {
         "name": "ann", "answers": 200, "lapse_rate": 0.02, "lapse_low": 0.0, "lapse_high": 0.1, "others_error": 0.2,

@@ -173,3 +173,12 @@ def test_statements_about_simulations_agree_with_the_benchmark():
     first = page.read_text(encoding="utf-8").splitlines()[0]
     for statement in (findings.ELLIPSES_HELD, findings.DECIDED_WRONG):
         assert f"**{statement}**" in first
+
+
+def test_decided_triplets_of_guesses_are_not_to_be_relied_on(fitted):
+    rng = np.random.default_rng(0)
+    guesses = ct.Comparisons.from_triplets([rng.permutation(6)[:3] for _ in range(300)], people=np.arange(300) % 6)
+    people = ct.assess_people(guesses, 2, loss="soe", penalty=0, seed=0, rounds=1)
+    assert people.is_chance
+    assert "do not rely on them" in Findings(people=people).trust_in_decided
+    assert "in simulations" in Findings().trust_in_decided

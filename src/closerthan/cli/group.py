@@ -115,9 +115,12 @@ def _open_streams() -> None:
 @contextlib.contextmanager
 def _warnings_in_one_line() -> Iterator[None]:
     def show(message: Warning | str, *_: Any, **__: Any) -> None:
-        text = message if isinstance(message, str) else message_of(message)
-        typer.echo(f"warning: {in_terms_of_options(text)}", err=True)
+        text = in_terms_of_options(message if isinstance(message, str) else message_of(message))
+        if text not in shown:  # several figures may lack the same glyph
+            typer.echo(f"warning: {text}", err=True)
+        shown.add(text)
 
+    shown: set[str] = set()
     with warnings.catch_warnings():
         warnings.simplefilter("always", UserWarning)
         warnings.showwarning = show

@@ -148,6 +148,18 @@ def map_file(path: Path) -> Path:
     return path
 
 
+@contextlib.contextmanager
+def written_folder(folder: Path, *, replace: bool) -> Iterator[Path]:
+    """Yield a new folder as :func:`~closerthan.saving.whole_folder` does; the first Ctrl-C does not end the writing.
+
+    The computation is complete by then, and would be lost.
+    """
+    from closerthan.fit.ctrl_c import CtrlC
+
+    with CtrlC(), whole_folder(folder, replace=replace) as draft:
+        yield draft
+
+
 def check_target(folder: Path, force: bool, parts: Collection[str] = tuple(WHAT)) -> None:
     """Raise an error before the work starts if the folder cannot be written, or contains files other than ``parts``.
 
@@ -166,7 +178,9 @@ def check_target(folder: Path, force: bool, parts: Collection[str] = tuple(WHAT)
         names = {one for name in parts for one in in_formats(name)}
         others = sorted(entry.name for entry in folder.iterdir() if entry.name not in names)
         if others:
-            raise ValueError(f"{folder} holds {others[0]}, which is not part of a result; choose another folder")
+            raise ValueError(
+                f"{folder} holds {others[0]}, which is not part of this result; delete it, or choose another folder"
+            )
         if any(folder.iterdir()) and not force:
             raise ValueError(f"{folder} exists; pass --force to replace it, or choose another folder with --out")
     elif folder.exists():

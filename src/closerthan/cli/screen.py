@@ -118,7 +118,10 @@ def print_wrapped(line: str, *, indent: int = 13, err: bool = False, whole: Iter
 
 
 def print_columns(titles: Sequence[str], rows: Iterable[Sequence[str]], *, gap: int = 3) -> None:
-    """Print a table with a header; the first column is text, the others are numbers, ``gap`` spaces apart."""
+    """Print a table with a header; the first column is text, the others are numbers, ``gap`` spaces apart.
+
+    A terminal that is too narrow breaks the lines, because without its last digits a number would mislead.
+    """
     from rich.table import Table
     from rich.text import Text
 
@@ -127,7 +130,7 @@ def print_columns(titles: Sequence[str], rows: Iterable[Sequence[str]], *, gap: 
         table.add_column(Text(title), justify="right" if number else "left", no_wrap=True)
     for row in rows:
         table.add_row(*(Text(cell) for cell in row))
-    _print(table)
+    _print(table, is_whole=True)
 
 
 def print_files(files: "Sequence[tuple[Path, str]]") -> None:
@@ -172,7 +175,12 @@ def end_with_files(written: "WrittenFiles", *, interrupted: bool, checkpoint: Pa
         raise typer.Exit(INTERRUPTED)
 
 
-def _print(table: Any) -> None:
+def _print(table: Any, *, is_whole: bool = False) -> None:
     from rich.console import Console
+    from rich.measure import Measurement
 
-    Console(highlight=False).print(table)
+    console = Console(highlight=False)
+    if is_whole:
+        unlimited = console.options.update(max_width=10_000)
+        console.width = max(console.width, Measurement.get(console, unlimited, table).maximum)
+    console.print(table)

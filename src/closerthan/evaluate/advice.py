@@ -93,6 +93,9 @@ def suggestions(
     items = []
     if low > 0.5:
         items.append(Advice("the map is more often wrong than right: near and far may be reversed; see {info}"))
+    elif high >= 0.5 and answers.cheap_to_enumerate and not answers.has_several_groups("answers"):
+        items.append(Advice("all answers are about the same objects, so none can be held out to tell how good the map "
+                            "is: ask about more objects"))  # fmt: skip
     elif high >= 0.5 and error <= BETTER_THAN_CHANCE:
         alike = held_out is None and not answers.has_several_groups("answers")
         what = "all answers are about the same objects, so nothing tells how good the map is: ask about others, too"

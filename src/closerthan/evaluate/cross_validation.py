@@ -15,7 +15,7 @@ from closerthan.comparisons.grouping import AUTO, none_can_be_held_out
 from closerthan.evaluate.answer_accuracy import AnswerAccuracy, HeldOutAnswers
 from closerthan.evaluate.random_questions import random_among_others
 from closerthan.fit.plan import FitPlan
-from closerthan.metrics import Interval, margins, ratio_variance
+from closerthan.metrics import Interval, error_interval, margins, ratio_variance
 from closerthan.representation import tabulated
 from closerthan.result import Result
 from closerthan.settings import FitOptions, Settings, TimeOverError, lists_options
@@ -93,7 +93,9 @@ class Scores:
 
     @property
     def interval(self) -> Interval:
-        """The 95 % interval of the held-out error, by Student's t over units."""
+        """The 95 % interval of the held-out error, by Student's t over units; Wilson's if all have the same error."""
+        if not self.standard_error > 0:
+            return error_interval(self.mean, len(self.weight) / OVERLAP)
         half = _student_t(len(self.weight)) * self.standard_error
         return Interval(max(self.mean - half, 0.0), min(self.mean + half, 1.0))
 
@@ -155,8 +157,10 @@ class Gain(NamedTuple):
         """
         from scipy.stats import t
 
-        if error == 0:
-            return cls(mean, mean, mean, 1.0 if mean == 0 else 0.0)
+        if error == 0:  # all units have the same difference: a sign test, whose interval reaches 0 unless it is sure
+            p = 1.0 if mean == 0 else 0.5 ** (n_units - 1)
+            low, high = (mean, mean) if p < 0.05 else (min(mean, 0.0), max(mean, 0.0))
+            return cls(mean, low, high, p)
         half = _student_t(n_units) * error
         return cls(mean, mean - half, mean + half, float(2 * t.sf(abs(mean) / error, n_units - 1)))
 

@@ -117,7 +117,8 @@ class DimsChoice:
                 f"({percent(error.answers.accuracy)} of whole answers are right)"
             )
         if error.interval.high >= 0.5:
-            return f"{counted(chosen, 'dimension')}: {held_out}, no better than chance, so the answers support no map"
+            reason = f"{held_out}, not clearly better than chance, so the answers support no map"
+            return f"{counted(chosen, 'dimension')}: {reason}"
         reason = held_out
         if chosen > 1:
             # The last step may have skipped a number of dimensions that does not help by itself.

@@ -52,14 +52,14 @@ def facts(result: Result, comparisons: Comparisons, test: Comparisons | None) ->
     for answers in (comparisons, test):
         check_about(result, answers)
     n_objects, n_dims = result.embedding.shape
-    kind = "triplets" if comparisons.rows.shape[1] == 3 else "quadruplets"
+    kind = "triplet" if comparisons.rows.shape[1] == 3 else "quadruplet"
     weighted = "" if comparisons.weights is None else f"weighted; their weights sum to {comparisons.total_weight:,.6g}"
     dropped = ", ".join(f"{number:,} {reason} were left out" for reason, number in comparisons.dropped.items())
     sampled = "" if comparisons.cheap_to_enumerate else f"the report judges objects by {MOST_SHOWN:,} of them"
     notes = (source(comparisons), weighted, dropped, sampled)
     return [
         Fact("Objects", f"{n_objects:,}"),
-        Fact("Comparisons", f"{len(comparisons):,} {kind}", "; ".join(note for note in notes if note)),
+        Fact("Comparisons", counted(len(comparisons), kind), "; ".join(note for note in notes if note)),
         Fact("Dimensions", f"{n_dims}"),
         *_race(result),
         *_errors(result, comparisons, test),

@@ -90,6 +90,8 @@ class LossComparison:
             verdict += f"; not significantly worse: {', '.join(tied)}"
         elif self.behind:
             verdict += "; all others are significantly worse"
+        if self.scores[self.best].interval.high >= 0.5:
+            verdict += "; no loss predicts clearly better than chance"
         lines = [
             verdict,
             Folds(self.by, self.n_folds, self.n_repeats).in_words(self.scores[self.best]),

@@ -142,7 +142,7 @@ def embed(
     True
     """
     began = time.perf_counter()
-    check_keywords(options, EmbedOptions.__annotations__)
+    check_keywords(options, ["n_dims", *EmbedOptions.__annotations__])
     comparisons = Comparisons.of(answers)
     callback, checkpoint, resume = options.get("callback"), options.get("checkpoint"), options.get("resume", False)
     if callback is not None and not callable(callback):

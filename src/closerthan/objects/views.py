@@ -112,10 +112,11 @@ class Views:
             fewer = "one" if self.n_views == 1 else str(self.n_views)
             sentence = (
                 f"{self.n_views + 1} maps of {counted(self.maps.shape[2], 'dimension')} predict held-out answers "
-                f"better than {fewer}, but not clearly better than {self.rival.in_words}: this suggests a "
-                "missing dimension rather than another view."
+                f"better than {fewer}, but not clearly better than {self.rival.in_words}: a missing "
+                "dimension may explain the answers as well as another view. closerthan dims tells how many dimensions "
+                "they support."
             )
-            return f"{sentence} {several}" if self.n_views > 1 else f"{sentence} Fit {self.rival.in_words}."
+            return f"{sentence} {several}" if self.n_views > 1 else sentence
         if self.n_views > 1:
             return several
         if len(self.held_out) > 1:

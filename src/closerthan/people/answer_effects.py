@@ -129,10 +129,11 @@ def _check_kinds(placed: PlacedAnswers) -> None:
     )
     for what, rows in kinds:
         if rows.any():
+            remedy = "" if rows.all() else "; leave these answers out"
             raise ValueError(
                 f"{int(rows.sum()):,} of {len(choices):,} answers {what}; the model of positions, repetition, "
                 "ties and lapses holds only for the choice of one object (of two or three, or the nearest of "
-                "several) and for rankings; leave these answers out"
+                f"several) and for rankings{remedy}"
             )
     several = placed.is_tie & ~placed.allows_tie
     if several.any():

@@ -80,6 +80,9 @@ class Person(NamedTuple):
         Median lapse rate of all people; a person who lapses no more often does not count as unlike the others.
     lapse_determined
         False if the answers say nothing about the lapse rate, which is then that of the prior and not shown.
+    map_predicts
+        False if the maps of the others are no better than chance on the answers of all people together: a person whom
+        they seem to predict is then an accident.
     """
 
     name: str
@@ -104,6 +107,7 @@ class Person(NamedTuple):
     weight: float
     typical_rate: float = 0.0
     lapse_determined: bool = True
+    map_predicts: bool = True
 
     @property
     def verdict(self) -> str:
@@ -115,7 +119,8 @@ class Person(NamedTuple):
         if self._is_reversed:
             return "reversed"
         if self.lapse_low <= max(UNLIKE, self.typical_rate):
-            return "fine" if error_interval(self.others_error, self.answers).high < 0.5 else "unclear"
+            is_predicted = self.map_predicts and error_interval(self.others_error, self.answers).high < 0.5
+            return "fine" if is_predicted else "unclear"
         if not self._signs and self._is_consistent:
             return "own view"
         if self._signs:
@@ -233,6 +238,7 @@ class Person(NamedTuple):
         A lapse rate that is not determined is NaN.
         """
         row = self._asdict()
+        del row["map_predicts"]
         if not row.pop("lapse_determined"):
             row.update(dict.fromkeys(("lapse_rate", "lapse_low", "lapse_high"), math.nan))
         return {**row, "verdict": self.verdict, "advice": self.advice, "reasons": self.reasons}

@@ -221,9 +221,7 @@ class PeopleAssessment:
 
         The standard error is based on the spread between people, since answers of one person need not be independent.
         """
-        numbers = np.array([person.answers for person in self.people], dtype=np.float64)
-        above = numbers * (0.5 - np.array([person.others_error for person in self.people]))
-        return bool(above.sum() <= NOT_CHANCE * np.sqrt(np.sum(above**2)))
+        return _is_chance(self.people)
 
     @property
     def cut(self) -> str:
@@ -346,6 +344,8 @@ def assess_people(
             weights, is_doubtful = np.ones(len(answers)), np.zeros(len(answers), dtype=bool)
         counts = responses.counts * (~is_doubtful if not is_doubtful.all() else 1.0)
         helpful = _clearly_better(weighted_scores, plain_scores, counts, responses)
+    if _is_chance(people):
+        people = [person._replace(map_predicts=False) for person in people]
     return PeopleAssessment(
         tuple(sorted(people, key=lambda person: person.severity)),
         weights if helpful else np.ones(len(answers)),
@@ -358,6 +358,13 @@ def assess_people(
         after if stopped_by else "",
         plan.settings.n_dims,
     )
+
+
+def _is_chance(people: Sequence[Person]) -> bool:
+    """Return the value of :attr:`PeopleAssessment.is_chance`."""
+    numbers = np.array([person.answers for person in people], dtype=np.float64)
+    above = numbers * (0.5 - np.array([person.others_error for person in people]))
+    return bool(above.sum() <= NOT_CHANCE * np.sqrt(np.sum(above**2)))
 
 
 def _about(people: Sequence[Person], total: int, statements: tuple[str, ...], advice: str) -> str:

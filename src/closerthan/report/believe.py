@@ -16,7 +16,7 @@ from closerthan.people.person import Person
 from closerthan.people.quality import PeopleAssessment
 from closerthan.plotting.maps.ellipses import are_readable
 from closerthan.registry import JsonObject
-from closerthan.report.findings import ELLIPSES_HELD, Findings, Neighbour, trust_in_decided
+from closerthan.report.findings import ELLIPSES_HELD, Findings, Neighbour
 from closerthan.report.packing import packed, rounded
 from closerthan.uncertainty.learning_curve import LearningCurve
 from closerthan.uncertainty.replicates import Replicates
@@ -69,7 +69,7 @@ def _replicates(findings: Findings, replicates: Replicates, rotation: NDArray[np
             and are_readable(rotated_map[:, :2], moments[:, :2, :2], ellipses.radius(min(n_axes, 2))),
             "held": ELLIPSES_HELD,
         },
-        "trust": f"{_capitalized(trust_in_decided(replicates.result))}.",
+        "trust": f"{_capitalized(findings.trust_in_decided)}.",
         "decided": packed(replicates.decided_by_object),
         "shareDecided": percent(replicates.share_decided, digits=0),
         "unsettled": replicates.unsettled.tolist(),

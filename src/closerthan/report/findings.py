@@ -25,7 +25,7 @@ from closerthan.uncertainty.learning_curve import LearningCurve, learning_curve
 from closerthan.uncertainty.replicates import Replicates, replicate
 from closerthan.wording import approximate_duration, counted, first_few, percent
 
-__all__ = ["Findings", "FindingsRequest", "Neighbour", "trust_in_decided"]
+__all__ = ["Findings", "FindingsRequest", "Neighbour"]
 
 NEAR = 3  # nearest objects that count as neighbours
 # Results of ``python -m benchmarks.trust worlds`` on simulated studies; a test compares them with the page it writes.
@@ -308,7 +308,7 @@ class Findings:
             Fact(
                 "Decided",
                 f"{percent(replicates.share_decided, digits=0)} of all triplets",
-                f"at least 95 % of the replicates agree on them; {trust_in_decided(replicates.result)}",
+                f"at least 95 % of the replicates agree on them; {self.trust_in_decided}",
             ),
         ]
         unsettled = replicates.unsettled
@@ -323,6 +323,15 @@ class Findings:
             note = 'for every object, at least half of the questions "is it closer to j or to k?" are decided'
             lines.append(Fact("Not settled", "none", note))
         return lines
+
+    @property
+    def trust_in_decided(self) -> str:
+        """How far triplets can be trusted if the replicates agree on them, in words."""
+        if self.replicates is not None and self.replicates.result.different_starts:
+            return "but all replicates start at this map, and other starts lead to different maps: do not rely on them"
+        if any(part is not None and part.is_chance for part in (self.people, self.curve)):
+            return "but new answers are not predicted clearly better than by chance: do not rely on them"
+        return f"in simulations, {DECIDED_WRONG} of such triplets were wrong"
 
     def figures(self) -> dict[str, Any]:
         """Return the figures, by the name of their file."""
@@ -370,13 +379,6 @@ def _fit_replicates(answers: Comparisons, **arguments: Any) -> Replicates:
         raise KeyboardInterrupt
     check_number(len(replicates), n_dims)
     return replicates
-
-
-def trust_in_decided(result: Result) -> str:
-    """Return a sentence on how far triplets can be trusted if the replicates of a fit agree on them."""
-    if result.different_starts:
-        return "but all replicates start at this map, and other starts lead to different maps: do not rely on them"
-    return f"in simulations, {DECIDED_WRONG} of such triplets were wrong"
 
 
 def _is_interrupted(part: PeopleAssessment | PeopleMaps | Replicates | LearningCurve | None) -> bool:

@@ -68,10 +68,10 @@ def contrast(
     that were derived from the answers, the test is not valid.
     """
     import closerthan as ct
-    from closerthan.cli.output import save_figures
+    from closerthan.cli.output import save_figures, written_folder
     from closerthan.cli.screen import end_with_folder
     from closerthan.files import write_map
-    from closerthan.saving import json_text, whole_folder
+    from closerthan.saving import json_text
 
     fitting.refuse_file()
     folder = output.path(pair.file, "contrast", CONTRAST)
@@ -84,7 +84,7 @@ def contrast(
         settings=fitting.settings,
         **fitting.run_options(sys.stderr.isatty()),
     )
-    with whole_folder(folder, replace=output.force) as draft:
+    with written_folder(folder, replace=output.force) as draft:
         difference.to_csv(draft / "objects.csv")
         for number, one in enumerate(difference.aligned, start=1):
             write_map(one, difference.maps[0].names, draft / f"map-{number}.csv")

@@ -43,11 +43,11 @@ def effects(
     They are estimated jointly with the map, for each person. Held-out answers show what each of them explains.
     """
     import closerthan as ct
-    from closerthan.cli.output import save_figures
+    from closerthan.cli.output import save_figures, written_folder
     from closerthan.cli.screen import end_with_folder, print_columns, print_sentences, print_summary
     from closerthan.files import write_map
     from closerthan.plotting import map_figure
-    from closerthan.saving import whole_csv, whole_folder
+    from closerthan.saving import whole_csv
 
     fitting.refuse_file()
     folder = output.path(file, "effects", EFFECTS)
@@ -61,7 +61,7 @@ def effects(
         **fitting.run_options(sys.stderr.isatty()),
     )
     evidence, result = estimates.evidence, estimates.result
-    with whole_folder(folder, replace=output.force) as draft:
+    with written_folder(folder, replace=output.force) as draft:
         estimates.to_csv(draft / "people.csv")
         estimates.terms_to_csv(draft / "terms.csv")
         whole_csv(draft / "models.csv", evidence.csv_titles, evidence.csv_rows())

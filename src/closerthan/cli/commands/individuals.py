@@ -56,11 +56,11 @@ def individuals(
     Held-out answers show whether people weigh the dimensions differently, differ in consistency only, or do not differ.
     """
     import closerthan as ct
-    from closerthan.cli.output import save_figures
+    from closerthan.cli.output import save_figures, written_folder
     from closerthan.cli.screen import end_with_folder, print_columns, print_sentences, print_summary, print_wrapped
     from closerthan.files import write_map
     from closerthan.plotting import map_figure
-    from closerthan.saving import whole_csv, whole_folder
+    from closerthan.saving import whole_csv
 
     fitting.refuse_file()
     folder = output.path(file, "individuals", INDIVIDUALS)
@@ -72,7 +72,7 @@ def individuals(
     groups = None
     if maps.weights_differ and len(maps.people) >= FEWEST_TO_GROUP:
         groups = ct.cluster(maps.space, seed=fitting.settings.seed)
-    with whole_folder(folder, replace=output.force) as draft:
+    with written_folder(folder, replace=output.force) as draft:
         is_divided = groups is not None and groups.is_clear
         maps.to_csv(draft / "weights.csv", groups.labels.tolist() if groups is not None and is_divided else None)
         write_map(maps.embedding, maps.names, draft / "map.csv")

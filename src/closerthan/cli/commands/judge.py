@@ -442,9 +442,9 @@ def _print_notes(columns: str, sentences: Sequence[str], scores: "Scores") -> No
 
 def _write(folder: Path, files: Mapping[str, str], force: bool, write: Callable[[Path], None], stopped_by: str) -> None:
     """Write the files of a command and list them; after an interruption, exit with the code for it."""
+    from closerthan.cli.output import written_folder
     from closerthan.cli.screen import end_with_folder
-    from closerthan.saving import whole_folder
 
-    with whole_folder(folder, replace=force) as draft:
+    with written_folder(folder, replace=force) as draft:
         write(draft)
     end_with_folder(folder, files, stopped_by)

@@ -230,11 +230,10 @@ def score(
 ) -> None:
     """Measure how many of people's answers the features of models predict, as a table and a bar chart."""
     import closerthan as ct
-    from closerthan.cli.output import save_figures, stem
+    from closerthan.cli.output import save_figures, stem, written_folder
     from closerthan.cli.screen import end_with_folder, print_columns, print_sentences
     from closerthan.models.scores import TITLES, UNNAMED, FeatureScores
     from closerthan.report.static_page import Section, write_summary_page
-    from closerthan.saving import whole_folder
 
     folder = output.path(file, "scores", SCORES)
     models = _models(features, is_matrix=measure.matrix is not None)
@@ -251,7 +250,7 @@ def score(
         next(iter(parts.values())).ceilings,
         {title: one.n_left_out[UNNAMED] for title, one in parts.items()},
     )
-    with whole_folder(folder, replace=output.force) as draft:
+    with written_folder(folder, replace=output.force) as draft:
         scores.to_csv(draft / "scores.csv")
         figure = scores.plot(title=f"Accuracy by {similarity}")
         save_figures(draft, {"scores.png": figure}, output.figure_format)
@@ -321,12 +320,11 @@ def align(
     import sys
 
     import closerthan as ct
-    from closerthan.cli.output import save_figures, stem
+    from closerthan.cli.output import save_figures, stem, written_folder
     from closerthan.cli.screen import end_with_folder, print_columns, print_sentences
     from closerthan.files import write_map
     from closerthan.models.aligned_scores import TITLES
     from closerthan.report.static_page import Section, write_summary_page
-    from closerthan.saving import whole_folder
 
     models = _models(features)
     names = {title: title.replace("/", "-").replace("\\", "-") for title in models}
@@ -351,7 +349,7 @@ def align(
                 progress=sys.stderr.isatty(),
             )
     scores = ct.AlignedScores(alignments)
-    with whole_folder(folder, replace=output.force) as draft:
+    with written_folder(folder, replace=output.force) as draft:
         scores.to_csv(draft / "aligned.csv")
         figure = scores.plot(title=f"Accuracy by {search.similarity}")
         save_figures(draft, {"aligned.png": figure}, output.figure_format)

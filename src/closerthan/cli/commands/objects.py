@@ -255,6 +255,7 @@ def central(
     from closerthan.objects import centrality
     from closerthan.objects.central_objects import MEASURES, OUTLYING
     from closerthan.saving import whole_file
+    from closerthan.wording import counted
 
     measures = [one.replace(" ", "-") for one in MEASURES]
     if measure not in (None, *measures):
@@ -266,7 +267,7 @@ def central(
     answers = reading.read(file)
     print_summary(answers.summary)
     scored = centrality(answers.comparisons, None if measure is None else measure.replace("-", " "))
-    counted = "answers" if scored.measure == "lens depth" else "comparisons"
+    unit = "answers" if scored.measure == "lens depth" else "comparisons"
     order = scored.ranking.tolist()
     rivals = scored.rivals.tolist()
     outliers = [] if scored.outliers is None else scored.outliers.tolist()
@@ -283,7 +284,7 @@ def central(
     ]
     if len(listed) < len(order):
         rows.insert(SHOWN, ("...", "", "", ""))
-    print_columns(("object", scored.measure, counted, ""), rows)
+    print_columns(("object", scored.measure, unit, ""), rows)
     typer.echo("")
     if scored.measure == "lens depth":
         typer.echo("The fraction of triples in which it is the most central. The last ones may be outliers.")
@@ -294,7 +295,9 @@ def central(
         f"{scored.counts[one]}"
         for one in order
     ]
-    header = f"name,{scored.measure.replace(' ', '_')},standard_error,{counted}"
+    header = f"name,{scored.measure.replace(' ', '_')},standard_error,{unit}"
     with whole_file(target) as table:
         table.write("\n".join([header, *lines, ""]).encode())
-    typer.echo(f"{target}  all {len(order):,} objects, the most central first")
+    n_left_out = len(scored.scores) - len(order)
+    without = f"; {n_left_out:,} without a score {'is' if n_left_out == 1 else 'are'} missing" if n_left_out else ""
+    typer.echo(f"{target}  {counted(len(order), 'object')}, the most central first{without}")

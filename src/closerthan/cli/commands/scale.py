@@ -67,10 +67,10 @@ def scale(
 ) -> None:
     """Estimate a perceptual scale of ordered physical levels from triads or quadruples (difference scaling, MLDS)."""
     import closerthan as ct
-    from closerthan.cli.output import save_figures, stem
+    from closerthan.cli.output import save_figures, stem, written_folder
     from closerthan.cli.screen import end_with_folder, print_summary
     from closerthan.plotting import scale_figure
-    from closerthan.saving import json_text, whole_csv, whole_folder
+    from closerthan.saving import json_text, whole_csv
 
     folder = output.path(file, "scale", SCALE)
     if scaling.each not in (None, PEOPLE):
@@ -92,7 +92,7 @@ def scale(
             if not name:
                 raise
             raise ValueError(prefixed(f"{scaling.each} {name}: ", message_of(error))) from None
-    with whole_folder(folder, replace=output.force) as draft:
+    with written_folder(folder, replace=output.force) as draft:
         titles = ("level", "value", "scale", "low", "high")
         if scaling.each is None:
             whole_csv(draft / "scale.csv", titles, scales[""].table())

@@ -114,13 +114,12 @@ def _write(result: "SparseDimensions", folder: Path, output: OutputFolder, pictu
     """Write all files; the folder appears when it is complete."""
     import numpy as np
 
-    from closerthan.cli.output import save_figures
+    from closerthan.cli.output import save_figures, written_folder
     from closerthan.files import write_vice_folder
     from closerthan.plotting import dimensions_figure
     from closerthan.report.dimension_pages import write_dimension_pages
-    from closerthan.saving import whole_folder
 
-    with whole_folder(folder, replace=output.force) as draft:
+    with written_folder(folder, replace=output.force) as draft:
         write_dimension_pages(result, draft / "pages", thumbnails=pictures)
         result.to_csv(draft / "weights.csv")
         result.table_to_csv(draft / "dimensions.csv")

@@ -45,11 +45,10 @@ def people(
     """
     import closerthan as ct
     from closerthan.cli.group import INTERRUPTED
-    from closerthan.cli.output import PEOPLE, files_in, save_figures
+    from closerthan.cli.output import PEOPLE, files_in, save_figures, written_folder
     from closerthan.cli.screen import in_terms_of_options, print_columns, print_files, print_sentences, print_summary
     from closerthan.messages import message_of
     from closerthan.report.findings import Findings
-    from closerthan.saving import whole_folder
     from closerthan.wording import p_number, percent
 
     fitting.refuse_file()
@@ -68,7 +67,7 @@ def people(
             cut = ENDED[ended_by(early)]
         except ValueError as error:  # for example, all answers are about the same objects
             cut = in_terms_of_options(message_of(error))
-    with whole_folder(folder, replace=output.force) as draft:
+    with written_folder(folder, replace=output.force) as draft:
         assessment.to_csv(draft / "people.csv", groups)
         if groups is not None:
             groups.to_csv(draft / "people-matrix.csv")
@@ -168,10 +167,9 @@ def enough(
 ) -> None:
     """Estimate whether there are enough answers: the error with fewer answers, and with twice as many."""
     import closerthan as ct
-    from closerthan.cli.output import ENOUGH, save_figures
+    from closerthan.cli.output import ENOUGH, save_figures, written_folder
     from closerthan.cli.screen import OTHER_ERRORS, end_with_folder, print_columns, print_sentences, print_summary
     from closerthan.plotting import learning_curve_figure
-    from closerthan.saving import whole_folder
 
     fitting.refuse_file()
     folder = output.path(file, "enough", ENOUGH)
@@ -184,7 +182,7 @@ def enough(
         settings=fitting.settings,
         **fitting.run_options(sys.stderr.isatty()),
     )
-    with whole_folder(folder, replace=output.force) as draft:
+    with written_folder(folder, replace=output.force) as draft:
         curve.to_csv(draft / "learning-curve.csv")
         save_figures(draft, {"learning-curve.png": learning_curve_figure(curve)}, output.figure_format)
         if curve.ceilings:

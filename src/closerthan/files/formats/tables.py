@@ -117,18 +117,20 @@ class Column:
         """Return the first row whose cell has this code."""
         return int(np.argmax(self.codes == code))
 
-    def label_numbers(self) -> tuple[NDArray[np.float64], int | None]:
+    def label_numbers(self, *, decimal_commas: bool = False) -> tuple[NDArray[np.float64], int | None]:
         """Return each label as a number (NaN if empty), and the code of the first label that is not one, or None.
 
         Examples
         --------
         >>> Column.of_cells(["2.5", "NA"]).label_numbers()
         (array([2.5, nan]), None)
+        >>> Column.of_cells(["2,5"]).label_numbers(decimal_commas=True)
+        (array([2.5]), None)
         """
         values = np.full(len(self.labels), np.nan)
         for code, name in enumerate(self.labels):
             try:
-                values[code] = as_number(name)
+                values[code] = as_number(name.replace(",", ".") if decimal_commas else name)
             except ValueError:
                 return values, code
         return values, None
@@ -192,7 +194,11 @@ class Table(ABC):
         Remarks for the summary about how the file was read.
     object_info
         Facts that the file declares about its objects.
+    decimal_commas
+        Whether numbers may have decimal commas, as in text separated by semicolons.
     """
+
+    decimal_commas = False
 
     def __init__(self, path: Path, format: str, names: Iterable[str | None]) -> None:
         self.path = path
@@ -262,6 +268,7 @@ class TableWrapper(Table):
     def __init__(self, table: Table, names: Sequence[str | None]) -> None:
         super().__init__(table.path, table.format, names)
         self.notes, self.object_info = table.notes, table.object_info
+        self.decimal_commas = table.decimal_commas
         self._table = table
 
     def read(self, objects: Sequence[int], labels: Sequence[int], numbers: Sequence[int]) -> None:
@@ -409,7 +416,7 @@ class LoadedTable(Table):
 
 def parse_numbers(table: Table, position: int, column: Column) -> NDArray[np.float64]:
     """Convert a column of labels to numbers; raise an error at the first label that is not a number."""
-    values, bad = column.label_numbers()
+    values, bad = column.label_numbers(decimal_commas=table.decimal_commas)
     if bad is not None:
         problem = f"{column.labels[bad]!r} in {table.title(position)} is not a number"
         raise table.error(column.first_row(bad), problem)

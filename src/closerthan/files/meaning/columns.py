@@ -190,6 +190,9 @@ def _preferred(table: Table, role: str, places: tuple[int, ...]) -> tuple[int, .
 def _ambiguous(table: Table, role: str, places: Sequence[int]) -> ValueError:
     titles = " and ".join(table.title(place) for place in places)
     problem = f"{table.path}: {titles} could both be {role!r}"
+    if len({table.names[place] for place in places}) < len(places):  # a name would not tell them apart
+        remedy = f"pass {{columns}} to choose one by its position ({' or '.join(map(str, places))}, counted from 0)"
+        return value_error(problem, remedy, columns={role: places[0]})
     return value_error(problem, "pass {columns} to choose", columns={role: ...})
 
 

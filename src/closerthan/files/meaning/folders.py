@@ -121,6 +121,7 @@ class FolderTable(Table):
             [title if isinstance(title, str) else None for title in self._titles],
         )
         self._tables = list(tables.values())
+        self.decimal_commas = all(table.decimal_commas for table in self._tables)
         self._files = list(tables)
         self._places = [
             {name if name is not None else place: place for place, name in enumerate(table.names)}

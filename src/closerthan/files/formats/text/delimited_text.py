@@ -107,6 +107,7 @@ class TextTable(Table):
         if header and len(sample) == 1 and next(self._lines(), None) is None:
             raise NoAnswerError(f"{path} has a header line ({excerpt(sample[0].text)}) and nothing else")
         self.first_row = sample[-1].cells if len(sample) <= header else sample[int(header)].cells
+        self.decimal_commas = self._delimiter == ";"
         self.format = f"text, separated by {DELIMITERS.get(self._delimiter, repr(self._delimiter))}"
         self._columns: dict[int, Column] = {}
         self._numbers: dict[int, NDArray[np.float64]] = {}

@@ -183,7 +183,7 @@ def _equal(table: Table, position: int, column: Column, value: str) -> NDArray[n
 
 def _numbers(table: Table, position: int, column: Column, sign: str, bound: str) -> NDArray[np.float64]:
     """Return the labels of a column as numbers; an empty cell is NaN, which satisfies no bound."""
-    numbers, bad = column.label_numbers()
+    numbers, bad = column.label_numbers(decimal_commas=table.decimal_commas)
     if bad is not None:
         name = column.labels[bad]
         problem = f"{table.title(position)} is {name!r}, which is not a number; {sign}{bound} does not apply"

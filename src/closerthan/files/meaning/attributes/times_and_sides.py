@@ -28,7 +28,7 @@ def response_times(table: Table, layout: Layout, explicit: bool, notes: list[str
         return None
     (position,) = layout.columns["time"]
     column, title = table.column(position), table.title(position)
-    values, bad = column.label_numbers()
+    values, bad = column.label_numbers(decimal_commas=table.decimal_commas)
     if bad is not None:
         cell = column.labels[bad]
         if explicit:
