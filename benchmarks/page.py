@@ -9,6 +9,7 @@ from benchmarks.tables import table
 from benchmarks.targets import CLOSE_ENOUGH
 from closerthan.settings import Settings
 
+PENALTIES_SINCE = "2026-11-18"  # pages measured before this date say so
 CAPTION = (
     "Seconds for a whole fit on one core. Circles and crosses: one loss each. Square: all of cblearn's estimators "
     "together. Triangles: stopped at the time limit."
@@ -76,6 +77,11 @@ def _lines(numbers: Overview) -> Iterable[str]:
         yield (
             f"**Out of date:** all this was measured with another default solver, `{solver}`. Today's is "
             f"`{Settings.solver}`; what it needs, and where its errors differ, is not on this page yet."
+        )
+    if numbers["measured"]["last"] < PENALTIES_SINCE:
+        yield (
+            "**Out of date:** all but the section on CPU time was measured before penalties were chosen by default, "
+            'which changes errors and times of `loss="auto"` and of named losses.'
         )
     both = [one for one in workloads if one["auto"] and one["cblearn"]]
     if both:

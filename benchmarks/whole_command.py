@@ -33,7 +33,7 @@ from closerthan.wording import counted, file_size
 
 N_DIMS, FLIPPED, RUNS = 3, 0.1, 3
 STAGES = {
-    "reading the file": ("closerthan.cli.options", "Reading.read"),
+    "reading the file": ("closerthan.cli.options", "AnswersReader.read"),
     "choosing the loss, for both fits": ("closerthan.cli.fit_job", "_loss_choice"),
     "fitting the map": ("closerthan.fit.embedding", "embed"),
     "training error": ("closerthan.evaluate.facts", "facts"),

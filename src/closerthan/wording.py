@@ -10,6 +10,7 @@ __all__ = [
     "file_size",
     "first_few",
     "html_table",
+    "joined",
     "listed",
     "p_number",
     "p_value",
@@ -151,6 +152,17 @@ def file_size(n_bytes: int) -> str:
     return f"{number:.1f} {unit}" if number < 10 and unit != "kB" else f"{number:.0f} {unit}"
 
 
+def joined(words: Sequence[str]) -> str:
+    """Join words by commas, or by semicolons if some have commas.
+
+    Examples
+    --------
+    >>> joined(["ant", "bee"]), joined(["ant, red", "bee"])
+    ('ant, bee', 'ant, red; bee')
+    """
+    return ("; " if any("," in word for word in words) else ", ").join(words)
+
+
 def first_few(words: Sequence[str], most: int) -> str:
     """Join the first words, at most ``most`` of them, and state how many others there are.
 
@@ -160,7 +172,7 @@ def first_few(words: Sequence[str], most: int) -> str:
     ('ant, bee', 'ant, bee and 2 more')
     """
     more = len(words) - most
-    return ", ".join(words[:most]) + (f" and {more:,} more" if more > 0 else "")
+    return joined(words[:most]) + (f" and {more:,} more" if more > 0 else "")
 
 
 def html_table(caption: str, titles: Sequence[str], rows: Sequence[Sequence[str]], n_rows: int | None = None) -> str:

@@ -3,7 +3,7 @@
 import math
 
 import pytest
-from benchmarks import overview, page, targets
+from benchmarks import overview, page, targets, whole_command
 from benchmarks.results import Results
 from benchmarks.summary import fits_on
 from paths import ROOT
@@ -112,3 +112,8 @@ def test_an_overview_compares_whole_fits_and_times_to_the_peers_error(results, t
     assert cars["losses"] == [{"loss": "ste", "whole_fit": 6.0, "to_its_error": 10.0, "error": 0.1, "peer_error": 0.2}]
     assert cars["auto"] == {"seconds": 5.0, "error": 0.1}
     assert cars["cblearn"] == {"estimators": 1, "seconds": 15.0, "error": 0.2, "bound": True}
+
+
+def test_all_stages_of_the_whole_command_exist():
+    with whole_command.timed_stages({}):
+        pass

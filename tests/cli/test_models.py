@@ -162,6 +162,9 @@ def test_errors_name_the_file_of_the_matrix(features):
     for command in (("answers-from",), ("score", "people.csv")):
         stderr = run(*command, "a_matrix.npy", "--matrix", "dissimilarities", code=2).stderr
         assert "error: a_matrix.npy has" in stderr
+    np.save("same.npy", np.ones((15, 2)))
+    stderr = run("align", "people.csv", "features.npy", "same.npy", "--similarity", "euclidean", code=2).stderr
+    assert "error: same.npy: all features are the same" in stderr
 
 
 def test_each_command_writes_a_page_that_loads_nothing(features):

@@ -62,6 +62,14 @@ def test_each_observer_has_a_scale(triads):
     assert ann[2] < bob[2]
 
 
+def test_names_of_levels_may_have_commas(triads):
+    named = triads.read_text().replace(" 1 ", ' "one, low" ')
+    triads.write_text(named)
+    assert "pass --levels" in run("scale", triads, "--each", "who", code=2).stderr
+    run("scale", triads, "--levels", '"one, low", 2,3,4,5', "--replicates", 50)
+    assert [row["level"] for row in rows_of("triads-scale/scale.csv")][:2] == ["one, low", "2"]
+
+
 def test_levels_can_have_physical_values(triads):
     run("scale", triads, "--levels", "0, 0.5, 1, 2, 8", "--replicates", 50)
     assert [row["value"] for row in rows_of("triads-scale/scale.csv")] == ["0.0", "0.5", "1.0", "2.0", "8.0"]

@@ -134,6 +134,13 @@ def test_the_time_limit_keeps_the_dimensions_so_far(answers):
     assert result.weights.shape[0] == 40
 
 
+def test_a_search_that_was_cut_short_does_not_ask_for_more_answers():
+    result = ct.sparse_dimensions(odd_one_out(np.zeros((20, 1)), 500), 5, time_limit=1e-6)
+    assert result.n_dims == 0
+    (sentence,) = result.advice
+    assert sentence.startswith("The time limit was reached before a penalty was chosen")
+
+
 def test_a_dimension_that_does_not_reappear_is_marked(dimensions):
     correlations = dimensions.correlations.copy()
     correlations[:, 0] = 0.5

@@ -100,6 +100,19 @@ def test_pyarrow_reads_a_file_without_unusual_content(written):
     assert cells.numbers[3].tolist() == [1]
 
 
+@pytest.mark.parametrize("delimiter", [" ", ",", "\t"])
+def test_tables_of_r_have_no_title_for_the_names_of_rows(written, read_text, delimiter):
+    lines = ['"anchor" "near" "far"', '"1" "ant" "bee" "cat"', '"2" "bee" "ant" "cat"']
+    answers = read_text(written("\n".join(lines).replace(" ", delimiter), "answers.txt"))
+    assert rows_by_name(answers) == [("ant", "bee", "cat"), ("bee", "ant", "cat")]
+
+
+def test_quotation_marks_keep_spaces_in_a_cell_together(written, read_text):
+    path = written('"anchor" "near" "far"\n"blue whale"\t"ant" "bee, small"\nant "blue whale"  "bee, small"\n')
+    expected = [("blue whale", "ant", "bee, small"), ("ant", "blue whale", "bee, small")]
+    assert rows_by_name(read_text(path)) == expected
+
+
 def test_spaces_around_cells_are_removed_with_a_note(written, read_text):
     answers = read_text(written("anchor, near, far\na, b, c\nb, a, c \n"))
     assert rows_by_name(answers) == [("a", "b", "c"), ("b", "a", "c")]

@@ -130,7 +130,7 @@ def test_scores_need_alignments_with_an_accuracy():
         ({"hold_out": "people"}, "hold_out is 'people'; it must be one of answers, objects"),
         ({"similarity": "dot", "loss": "soe"}, "it must be ste"),
         ({"strength": -1.0}, "strength is -1.0; it must be positive"),
-        ({"rank": 9}, "rank is 9, but only 5 features of the objects in the answers are independent"),
+        ({"rank": 9}, "rank is 9; only 5 features of the objects in the answers are independent"),
         ({"n_folds": 1}, "n_folds is 1; it must be 0 or at least 2"),
         ({"names": ["a"]}, "there must be one for each of 40 objects"),
     ],

@@ -163,6 +163,7 @@ def test_a_person_with_one_answer_keeps_weights_near_1_and_is_named(different):
         ({}, {"by": "people"}, "by is 'people'"),
         ({}, {"validation": 0.1}, "validation is 0.1; weights of people are fitted without early stopping"),
         ({}, {}, "all answers are about the same objects, so none can be held out"),
+        ({}, {"spread": 0.2}, "all answers are about the same objects, so they say nothing about weights"),
     ],
 )
 def test_bad_input_gets_a_clear_sentence(change, options, message):
@@ -170,6 +171,14 @@ def test_bad_input_gets_a_clear_sentence(change, options, message):
     answers = Comparisons.from_triplets(rows, people=[0, 0, 1, 1]).replace(**change)
     with pytest.raises(ValueError, match=message):
         ct.embed_people(answers, **{"n_dims": 2, "loss": "ste", **options})
+
+
+def test_halves_of_a_single_block_are_not_compared():
+    rows = np.array([np.random.default_rng(seed).permutation(5)[:3] for seed in range(40)])
+    answers = Comparisons.from_triplets(rows, people=np.arange(40) % 2, n_objects=5)
+    answers = answers.replace(blocks=np.zeros(40, dtype=np.int32))
+    maps = ct.embed_people(answers, 2, loss="ste", penalty=0.1, spread=0.2, seed=0)
+    assert np.isnan(maps.reliability).all()
 
 
 def test_people_who_gave_one_answer_each_cannot_be_compared():

@@ -1,5 +1,6 @@
 """Pages about sparse dimensions."""
 
+import dataclasses
 import re
 from urllib.parse import urldefrag
 
@@ -65,6 +66,12 @@ def test_the_page_of_a_dimension_lists_its_objects_in_descending_order(pages, di
     text = (pages / "dimension-01.html").read_text(encoding="utf-8")
     shown = [int(number) for number in re.findall(r'href="objects/(\d+)\.html"', text)]
     assert shown == dimensions.top_objects(0, 36)
+
+
+def test_numbered_objects_are_listed_in_the_order_of_their_numbers(dimensions, tmp_path):
+    write_dimension_pages(dataclasses.replace(dimensions, names=None), tmp_path / "pages")
+    index = (tmp_path / "pages" / "index.html").read_text(encoding="utf-8").partition("All objects")[2]
+    assert re.findall(r">(\d+)<", index) == [str(number) for number in range(16)]
 
 
 def test_a_folder_with_files_is_replaced_on_request_only(pages, dimensions):

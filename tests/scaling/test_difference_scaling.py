@@ -1,5 +1,6 @@
 """Difference scaling: scales of known observers, R's numbers, and bad input."""
 
+import dataclasses
 import itertools
 import os
 from pathlib import Path
@@ -75,7 +76,9 @@ def test_a_wrong_model_is_noticed():
     rows = np.concatenate([one.rows[~(one.rows == 0).any(axis=1)], two.rows[(two.rows == 0).any(axis=1)]])
     result = ct.scale(rows, levels=np.arange(8.0), n_replicates=200)
     assert result.deviance_p < 0.05
-    assert any("deviate from the scale" in sentence for sentence in result.advice)
+    assert "deviate from the scale" in result.advice[0]
+    with_lapses = dataclasses.replace(result, n_parameters=result.n_parameters + 1)
+    assert ("lapses" in result.advice[0], "lapses" in with_lapses.advice[0]) == (True, False)
 
 
 @pytest.mark.slow
@@ -206,6 +209,20 @@ def test_a_vague_sigma_is_reported():
 
 
 @pytest.mark.filterwarnings("error")
+def test_answers_by_chance_are_said_not_to_show_a_scale():
+    chance = ct.scale(observer(np.zeros(6), 1.0, 100, seed=1), n_replicates=50)
+    assert "The answers hardly show that the scale rises from 0 to 5" in chance.advice[0]
+
+
+@pytest.mark.parametrize(
+    ("levels", "axis"),
+    [([0.1, 1, 10, 100], "log"), ([0, 1, 10, 100], "linear"), ([5, 10, 20, 30], "linear"), ([1, 2, 98, 99], "linear")],
+)
+def test_levels_far_from_evenly_spaced_have_a_logarithmic_axis(levels, axis):
+    scale = ct.scale(observer(np.arange(4) / 3, 0.2, 100), levels=levels, n_replicates=50)
+    assert scale.plot().axes[0].get_xscale() == axis
+
+
 def test_lapses_of_few_answers_are_estimated_without_overflow():
     psi = (np.arange(5) / 4) ** 2
     result = ct.scale(observer(psi, 0.2, 60, seed=3), fit_lapses=True, n_replicates=50)

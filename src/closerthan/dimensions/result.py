@@ -19,7 +19,7 @@ from closerthan.messages import Message
 from closerthan.saved_arrays import read_and_parse
 from closerthan.saving import whole_csv, whole_file
 from closerthan.settings import ENDED
-from closerthan.wording import counted, html_table, percent
+from closerthan.wording import counted, html_table, joined, percent
 
 __all__ = ["SparseDimensions"]
 
@@ -130,6 +130,9 @@ class SparseDimensions:
     def advice(self) -> list[str]:
         """Remarks about the dimensions, in sentences; empty if there are none."""
         sentences: list[str] = []
+        if not self.n_dims and self.settings.penalty is None and self.stopped_by:
+            ended = ENDED[self.stopped_by].capitalize()
+            return [f"{ended} before a penalty was chosen, so there are no dimensions yet; let it run longer."]
         if not self.n_dims and self.settings.penalty is None:
             text = "No dimension predicts held-out answers clearly better than guessing"
             sentences.append(
@@ -182,7 +185,7 @@ class SparseDimensions:
                 f"{self.weights[:, k].sum():.1f}",
                 f"{int((self.weights[:, k] > 0).sum()):,}",
                 f"{counts[k]} of {self.n_refits}" if self.n_refits else "",
-                ", ".join(name for name, _ in self.top(k)),
+                joined([name for name, _ in self.top(k)]),
             )
             for k in range(self.n_dims)
         ]

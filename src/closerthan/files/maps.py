@@ -21,6 +21,7 @@ from closerthan.files.formats.opening import is_gzipped, name_file_in_errors
 from closerthan.files.formats.readers import suffix_of
 from closerthan.files.formats.tables import excerpt, is_number
 from closerthan.files.formats.text.delimited_text import quoted
+from closerthan.files.writing import csv_text
 from closerthan.saving import whole_file, whole_folder
 
 _NAME = "name"
@@ -28,7 +29,6 @@ _VICE_FILES = ("pruned_params.npz", "parameters.npz")
 _VICE_MEANS = ("pruned_loc", "loc")  # arrays in these files that hold the means of the weights
 _LONGEST_HEADER = 1 << 20  # maximum number of characters
 _SUFFIXES = (".csv", ".parquet", ".npz")
-_FORMULA = ("=", "+", "-", "@", "\t", "\r")  # first characters of a formula in a spreadsheet
 
 
 @checked
@@ -44,8 +44,8 @@ def write_map(
     Tables have one row per object: its name, if there are names, and its coordinates x1, x2, ...; a .npz file has the
     arrays ``embedding`` and ``names``. Coordinates are written in full precision.
 
-    Spreadsheets execute cells that look like formulas. With ``spreadsheet_safe``, names in a .csv file that begin with
-    =, +, -, @ or a tab get a leading apostrophe, which becomes part of the name.
+    Spreadsheets execute cells that look like formulas. With ``spreadsheet_safe``, names in a .csv file that could be
+    mistaken for formulas get a leading apostrophe, which becomes part of the name.
 
     Examples
     --------
@@ -85,7 +85,7 @@ def write_map(
         header = [*([] if labels is None else [_NAME]), *[f"x{axis + 1}" for axis in range(points.shape[1])]]
         lines = [",".join(map(repr, point)) for point in points.tolist()]
         if labels is not None:
-            safe = [f"'{name}" if spreadsheet_safe and name.startswith(_FORMULA) else name for name in labels]
+            safe = map(csv_text.spreadsheet_safe, labels) if spreadsheet_safe else labels
             lines = [f"{quoted(name, ',')},{line}" for name, line in zip(safe, lines, strict=True)]
         with whole_file(path) as file:
             file.write("\n".join([",".join(header), *lines, ""]).encode())

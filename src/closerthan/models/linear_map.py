@@ -90,7 +90,7 @@ class MapSettings:
             if value not in choices:
                 raise ParameterError(name, value, f"it must be one of {', '.join(choices)}")
         if not isinstance(loss_named(self.loss), STE) and self.similarity == "dot":
-            rule = 'with similarity="dot" it must be ste; choose cosine or euclidean for others'
+            rule = "with dot products it must be ste; choose cosine or euclidean for others"
             raise ParameterError("loss", self.loss, rule)
         if self.rank is not None:
             whole("rank", self.rank)
@@ -305,8 +305,8 @@ class _Fit:
         n_axes = self._inputs.shape[1]
         rank = min(n_axes, MOST_RANK) if settings.rank is None else settings.rank
         if rank > n_axes:
-            raise ValueError(
-                f"rank is {rank}, but only {n_axes} features of the objects in the answers are independent; lower it"
+            raise ParameterError(
+                "rank", rank, f"only {n_axes} features of the objects in the answers are independent, so lower it"
             )
         self.loss = loss_named(settings.loss).in_dims(rank)
         self._identity = np.eye(n_axes, rank)

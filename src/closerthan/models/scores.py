@@ -185,7 +185,8 @@ def score_features(
         unknown[choices.answers[choices.choice_of_pair][np.isnan(similarities)]] = True
         left_out[name] = int(unknown.sum())
         if unknown.all():
-            raise value_error(f"{name}: all answers are about {_lacking(similarity)}", "pass {names}", names=...)
+            problem = f"all answers are about {_lacking(similarity)}"
+            raise value_error(problem if name == UNNAMED else f"{name}: {problem}", "pass {names}", names=...)
         own, own_groups = choices, groups
         if left_out[name]:
             numbers = np.arange(len(comparisons)) if comparisons.answers is None else comparisons.answers

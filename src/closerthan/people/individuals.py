@@ -104,6 +104,8 @@ def embed_people(
     check_whole_answers(plan.settings, "weights of people")
     if spread is None:
         check_several_answers(answers, plan.settings.n_dims)
+    elif not answers.has_several_groups("answers"):
+        raise ValueError("all answers are about the same objects, so they say nothing about weights")
     answers = by_person(answers)
     n_people = len(answers.person_names or ())
     if result is None:
@@ -123,7 +125,9 @@ def embed_people(
             fitted = fits.fit(objective, fitted)
         fitted = _sorted_by_importance(fitted)
         deviations = objective.standard_deviations(fitted)
-        halves = _halves(answers, plan.settings.by, plan.seed, fits, chosen, fitted) if any(chosen) else None
+        halves = None
+        if any(chosen) and answers.has_several_groups(plan.settings.by):
+            halves = _halves(answers, plan.settings.by, plan.seed, fits, chosen, fitted)
         if fits.must_end():
             stopped_by = stopped_by or ("interrupted" if ctrl_c.pressed.is_set() else "time_limit")
     fixed = plan.settings.replace(loss=result.loss, penalty=result.penalty)

@@ -18,7 +18,7 @@ from closerthan.plotting.maps.thumbnails import thumbnail, thumbnail_sources
 from closerthan.report.packing import encoded
 from closerthan.report.static_page import facts_list, static_page, style_sheet
 from closerthan.saving import whole_folder
-from closerthan.wording import percent
+from closerthan.wording import counted, joined, percent
 
 __all__ = ["write_dimension_pages"]
 
@@ -31,7 +31,7 @@ STYLE_FILE = "style.css"
 
 STYLE = """
 a { color: var(--accent); }
-dl { margin-bottom: 1rem; }
+dl, header .notice { margin-bottom: 1rem; }
 nav { margin: 0 0 1rem; }
 section { border-top: 1px solid var(--line); padding: 0.9rem 0 0.4rem; }
 section h2 { border: 0; padding: 0; margin: 0 0 0.2rem; font-size: 1.05rem; }
@@ -50,7 +50,8 @@ i { display: block; height: 5px; border-radius: 3px; background: var(--accent); 
 small { color: var(--faint); font-size: 0.9em; }
 .mark { color: var(--warn); font-size: 0.85em; }
 img.object { max-width: 12rem; border-radius: 6px; background: #fff; }
-svg { max-width: 100%; height: auto; }
+svg { display: block; max-width: 100%; height: auto; }
+.axis { display: flex; justify-content: space-between; max-width: 640px; margin: 0.2rem 0 0; }
 .index { columns: 11rem; padding-left: 1.1rem; overflow-wrap: anywhere; }
 @media (max-width: 34rem) { .profile { grid-template-columns: 1fr 3rem; } .profile div { grid-column: 1 / -1; } }
 """
@@ -139,7 +140,7 @@ def _overview(pages: _Pages) -> str:
     dimensions = pages.dimensions
     notes = "".join(f'<p class="notice">{html.escape(one)}</p>' for one in dimensions.advice)
     sections = "".join(_section(pages, k) for k in range(dimensions.n_dims))
-    listed = sorted(range(dimensions.n_objects), key=lambda number: dimensions.name_of(number).casefold())
+    listed = _in_alphabetical_order([dimensions.name_of(number) for number in range(dimensions.n_objects)])
     index = "".join(f'<li><a href="objects/{number}.html">{pages.name(number)}</a></li>' for number in listed)
     return static_page(
         pages.title,
@@ -147,6 +148,12 @@ def _overview(pages: _Pages) -> str:
         f'<main>{sections}<h2>All objects</h2><ul class="index">{index}</ul></main>',
         style_file=STYLE_FILE,
     )
+
+
+def _in_alphabetical_order(names: Sequence[str]) -> list[int]:
+    """Return the order of names; numbers are in the order of their values."""
+    are_numbers = all(name.isdecimal() for name in names)
+    return sorted(range(len(names)), key=lambda place: int(names[place]) if are_numbers else names[place].casefold())
 
 
 def _facts(dimensions: SparseDimensions) -> Iterator[Fact]:
@@ -162,7 +169,7 @@ def _facts(dimensions: SparseDimensions) -> Iterator[Fact]:
     )
     for ceiling in accuracy.ceilings:
         if ceiling.is_known:
-            yield Fact("Noise ceiling", ceiling.bracket_in_words, ceiling.in_words)
+            yield Fact("Noise ceiling", ceiling.in_words)
     yield Fact("Penalty", f"{dimensions.penalty:.3g}")
 
 
@@ -247,11 +254,10 @@ def _histogram(values: Any) -> str:
         for place, count in enumerate(counts.tolist())
     )
     return (
-        f'<svg viewBox="0 0 {width} {height + 22}" width="{width}" role="img" aria-label="Histogram of weights">{bars}'
-        f'<line x1="0" x2="{width}" y1="{height}" y2="{height}" stroke="var(--line)"/>'
-        f'<text x="0" y="{height + 16}" fill="var(--faint)" font-size="13">0</text>'
-        f'<text x="{width}" y="{height + 16}" text-anchor="end" fill="var(--faint)" font-size="13">'
-        f"{float(values.max()):.2f}</text></svg>"
+        f'<svg viewBox="0 0 {width} {height}" width="{width}" role="img" aria-label="Histogram of weights">{bars}'
+        f'<line x1="0" x2="{width}" y1="{height}" y2="{height}" stroke="var(--line)"/></svg>'
+        f'<p class="axis faint"><span>0</span><span>weight (highest bar: {counted(int(counts.max()), "object")})</span>'
+        f"<span>{float(values.max()):.2f}</span></p>"
     )
 
 
@@ -263,7 +269,7 @@ def _object_page(pages: _Pages, number: int) -> str:
     for k in np.argsort(-weights, kind="stable").tolist():
         if weights[k] <= 0:
             break
-        top = ", ".join(html.escape(name) for name, _ in dimensions.top(k, 4))
+        top = html.escape(joined([name for name, _ in dimensions.top(k, 4)]))
         rows.append(
             f'<span><a href="../{_file_of(k)}">Dimension {k + 1}</a> <small>{top}</small>{_mark(dimensions, k)}</span>'
             f"<div{_class(dimensions, k)}>{_bar(weights[k] / largest)}</div><span>{weights[k]:.2f}</span>"

@@ -112,7 +112,7 @@ class Scale:
         """Return the noise, the lapse rate if it was estimated, and the goodness of fit, each with its name."""
         low, high = self.sigma_interval
         rows = [("noise", f"sigma {self.sigma:.3f} (95 % interval {low:.3f} to {high:.3f})")]
-        if self.n_parameters == len(self.levels):
+        if self.has_lapses:
             rows.append(("lapses", percent_interval(self.lapse_rate, *self.lapse_interval)))
         fit = f"AIC {self.aic:.1f}; {percent(self.deviance_accounted_for)} of the deviance accounted for"
         tests = (
@@ -120,6 +120,11 @@ class Scale:
             f"({len(self.replicates):,} simulated studies; a small p indicates a misfit)"
         )
         return [*rows, ("fit", fit), ("tests", tests)]
+
+    @property
+    def has_lapses(self) -> bool:
+        """True if the lapse rate was estimated."""
+        return self.n_parameters == len(self.levels)
 
     @property
     def deviance(self) -> float:
@@ -146,9 +151,10 @@ class Scale:
         """Remarks about the fit, in sentences; empty if there are none."""
         sentences: list[str] = []
         if self.deviance_p < SIGNIFICANT:
+            lapses = "" if self.has_lapses else ", or on lapses"
             sentences.append(
                 f"The answers deviate from the scale more than its noise explains ({p_value(self.deviance_p)}): the "
-                "judgements may depend on more than one scale, or on lapses."
+                f"judgements may depend on more than one scale{lapses}."
             )
         if self.runs_p < SIGNIFICANT:
             sentences.append(
@@ -156,7 +162,12 @@ class Scale:
                 "depend on the difference of the intervals as the model assumes."
             )
         low, high = self.sigma_interval
-        if not high <= VAGUE * low:
+        if low == 0:  # the scale of more than 2.5 % of the simulated studies does not rise
+            sentences.append(
+                f"The answers hardly show that the scale rises from {self.level_names[0]} to {self.level_names[-1]}, "
+                "so neither its values nor sigma mean much; many answers may be guesses."
+            )
+        elif not high <= VAGUE * low:
             upper = f"{high:.3g}" if np.isfinite(high) else "infinity"
             sentences.append(
                 f"The answers hardly determine sigma: its interval goes from {low:.3g} to {upper}; more answers would "

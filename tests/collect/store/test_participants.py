@@ -7,7 +7,6 @@ from closerthan.collect.choosing.participant_table import participant_lines
 from closerthan.collect.choosing.quality import people
 from closerthan.collect.store.access import Access
 from closerthan.collect.store.answers import comparisons_of
-from closerthan.collect.store.csv_text import spreadsheet_safe
 from closerthan.collect.store.export import answer_lines
 from closerthan.collect.store.keyed_codes import withdrawal_code
 from closerthan.collect.store.participants import exclude, forget, include, n_recounts
@@ -112,8 +111,3 @@ def test_a_person_is_deleted_by_the_withdrawal_code_as_people_type_it(answered, 
     assert forget(store, access, changes.get(typed, code)) == 22
     assert n_recounts(store) == 1
     assert store.value("SELECT group_concat(number) FROM participants") == "1,3"
-
-
-@pytest.mark.parametrize("text", ["=1", "+1", "-1", "@x", "\tx", "\rx", " =1", "＝1"])
-def test_formulas_get_an_apostrophe(text):
-    assert spreadsheet_safe(text) == f"'{text}"

@@ -213,7 +213,7 @@ def _write_page(path: Path, title: str, command: str, outcome: "Outcome", questi
     from closerthan.report.static_page import Section, write_summary_page
 
     text_of = {prompt.number: prompt.text for prompt in questions.prompts}
-    unclear = [one for one in outcome.outcomes.values() if one.status == UNCLEAR]
+    unclear = [one for _, one in sorted(outcome.outcomes.items()) if one.status == UNCLEAR]
     rows = [(text_of[one.question], one.received or "", one.problem) for one in unclear[:MOST_UNCLEAR]]
     more = len(unclear) - len(rows)
     sections = [Section("Results", [("program", command)], sentences=_results(outcome, questions))]

@@ -21,6 +21,7 @@ from closerthan.cli.options import (
     reading,
     with_options,
 )
+from closerthan.messages import message_of, prefixed
 
 if TYPE_CHECKING:
     from closerthan.comparisons import Comparisons
@@ -186,8 +187,9 @@ def _named_in_errors(file: Path) -> Iterator[None]:
     try:
         yield
     except ParameterError as error:
-        is_about_it = error.parameter == "model" or error.parameter.startswith("features")
-        raise (error.renamed({error.parameter: str(file)}) if is_about_it else error) from None
+        raise error.renamed(dict.fromkeys(("model", "features"), str(file))) from None
+    except ValueError as error:
+        raise ValueError(prefixed(f"{file}: ", message_of(error))) from None
 
 
 def _models(files: list[Path], *, is_matrix: bool = False) -> "dict[str, Features]":
@@ -230,7 +232,7 @@ def score(
     import closerthan as ct
     from closerthan.cli.output import save_figures, stem, written_folder
     from closerthan.cli.screen import end_with_folder, print_columns, print_sentences
-    from closerthan.models.scores import TITLES, FeatureScores
+    from closerthan.models.scores import TITLES, UNNAMED, FeatureScores
     from closerthan.report.static_page import Section, write_summary_page
 
     folder = output.path(file, "scores", SCORES)
@@ -241,12 +243,12 @@ def score(
     parts = {}
     for path, (title, model) in zip(features, models.items(), strict=True):
         with _named_in_errors(path):
-            parts[title] = ct.score_features({title: model.table}, people, similarity=similarity, names=model.names)
+            parts[title] = ct.score_features(model.table, people, similarity=similarity, names=model.names)
     scores = FeatureScores(
-        {title: one[title] for title, one in parts.items()},
+        {title: one[UNNAMED] for title, one in parts.items()},
         similarity,
         next(iter(parts.values())).ceilings,
-        {title: one.n_left_out[title] for title, one in parts.items()},
+        {title: one.n_left_out[UNNAMED] for title, one in parts.items()},
     )
     with written_folder(folder, replace=output.force) as draft:
         scores.to_csv(draft / "scores.csv")

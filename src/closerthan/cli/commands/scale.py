@@ -1,5 +1,6 @@
 """``closerthan scale``: a perceptual scale of physical levels (difference scaling, MLDS)."""
 
+import csv
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -8,6 +9,7 @@ import typer
 
 from closerthan.checks import ParameterError
 from closerthan.cli.options import SEED, AnswersFile, AnswersReader, OutputFolder, Seed, reading, with_options
+from closerthan.messages import message_of, prefixed
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -34,8 +36,8 @@ class Scaling:
         str | None,
         typer.Option(
             metavar="LIST",
-            help="Names of the levels in ascending order, or their physical values, separated by commas; not needed if "
-            "the levels in the file are numbers.",
+            help="Names of the levels in ascending order, or their physical values, separated by commas ('\"a, b\",c' "
+            "if names have commas); not needed if the levels in the file are numbers.",
         ),
     ] = None
     each: Annotated[
@@ -89,7 +91,7 @@ def scale(
         except ValueError as error:
             if not name:
                 raise
-            raise ValueError(f"{scaling.each} {name}: {error}") from None
+            raise ValueError(prefixed(f"{scaling.each} {name}: ", message_of(error))) from None
     with written_folder(folder, replace=output.force) as draft:
         titles = ("level", "value", "scale", "low", "high")
         if scaling.each is None:
@@ -118,7 +120,7 @@ def _groups(answers: "Comparisons", each: str | None) -> "Mapping[str, Compariso
 def _levels(text: str | None) -> list[str] | list[float] | None:
     if text is None:
         return None
-    words = [word.strip() for word in text.split(",")]
+    words = [word.strip() for word in next(csv.reader([text], skipinitialspace=True))]
     try:
         return [float(word) for word in words]
     except ValueError:

@@ -26,7 +26,6 @@ from closerthan.losses import Loss, name_with_parameter
 from closerthan.objective.information import expected_information
 from closerthan.result import Result
 from closerthan.settings import FitOptions
-from closerthan.solvers import Polyak
 from closerthan.uncertainty.refitter import Fitter, Refitter, plan_refits
 from closerthan.uncertainty.resampling import resampled
 from closerthan.wording import counted
@@ -36,9 +35,6 @@ __all__ = ["FEWEST", "LOSS", "Belief", "Criterion", "fit_belief", "fit_maps", "n
 LOSS = "tste"
 FEWEST = 2  # answers per object and dimension; with fewer, questions are random
 N_MAPS = 8  # random starts of the map, and replicates
-# Chosen questions concern close neighbours, which only the end of a fit puts in order: fits of up to this number of
-# answers per coordinate are run to their end.
-SOLVER = Polyak(finish=1000.0)
 PENALTY = 3e-4
 CHOOSE_AGAIN = 2.0  # factor by which the answers must have grown before the loss and the penalty are chosen again
 REPLICATE = FitOptions(solver="lbfgs", epochs=20, tolerance=None)  # a replicate is close to its first map
@@ -97,7 +93,7 @@ def fit_maps(
     penalty: float = PENALTY,
 ) -> list[Result]:
     """Fit the answers from several random starts; return all maps, the one with the lowest objective first."""
-    plan = FitPlan.of(None, n_dims, {"loss": loss, "penalty": penalty, "solver": SOLVER})
+    plan = FitPlan.of(None, n_dims, {"loss": loss, "penalty": penalty})
 
     def fit_one(rng: np.random.Generator, fit_map: Fitter) -> Result:
         return fit_map(answers, rng)

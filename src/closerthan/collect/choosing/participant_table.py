@@ -7,9 +7,9 @@ from typing import Any
 
 from closerthan.collect.choosing.quality import people
 from closerthan.collect.store.access import Access
-from closerthan.collect.store.csv_text import csv_line, spreadsheet_safe
 from closerthan.collect.store.database import Store
 from closerthan.collect.study.description import Study
+from closerthan.files.writing.csv_text import csv_line, spreadsheet_safe
 from closerthan.wording import counted
 
 __all__ = ["participant_lines"]

@@ -9,10 +9,10 @@ from pathlib import Path
 
 from closerthan.collect.choosing.participant_table import participant_lines
 from closerthan.collect.store.access import Access
-from closerthan.collect.store.csv_text import csv_line, spreadsheet_safe
 from closerthan.collect.store.database import FILE, Store
 from closerthan.collect.study.description import Study
 from closerthan.files.formats.study import answer_header, answer_rows, has_ties
+from closerthan.files.writing.csv_text import csv_line, spreadsheet_safe
 
 __all__ = ["TABLES", "answer_lines", "map_lines", "map_tables", "table_lines", "write_study"]
 

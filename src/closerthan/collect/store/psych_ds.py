@@ -12,10 +12,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from closerthan.collect.store.access import Access
-from closerthan.collect.store.csv_text import csv_line
 from closerthan.collect.store.database import Store
 from closerthan.collect.store.export import map_tables, table_lines
 from closerthan.collect.study.description import Study
+from closerthan.files.writing.csv_text import csv_line
 from closerthan.saving import whole_folder
 from closerthan.wording import counted
 

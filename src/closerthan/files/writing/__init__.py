@@ -1,1 +1,1 @@
-"""Writers of comparisons."""
+"""Writers of comparisons, and of text that is safe in spreadsheets."""

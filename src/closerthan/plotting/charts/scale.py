@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from closerthan.arrays import Array
 from closerthan.checks import checked
 from closerthan.plotting.canvas import canvas, check_returned, legend, one_line, tidy
 from closerthan.plotting.palette import COLOURS, GREY
@@ -12,12 +13,16 @@ from closerthan.plotting.palette import COLOURS, GREY
 __all__ = ["scale_figure"]
 
 MOST_IN_LEGEND = 12
+MOST_TICKS = 10  # levels that are written below a logarithmic axis
 BAND = 0.15  # opacity
+UNEVEN = 10.0  # ratio of two distances between neighbouring levels from which a linear axis would hide some levels
 
 
 @checked
 def scale_figure(scales: Any, *, unit: str = "", title: str | None = None, ax: Any = None) -> Any:
     """Draw perceptual scales on the axis of the physical unit, with their 95 % intervals as bands.
+
+    The axis is logarithmic if the levels are very uneven and their logarithms are less so.
 
     Parameters
     ----------
@@ -52,7 +57,12 @@ def scale_figure(scales: Any, *, unit: str = "", title: str | None = None, ax: A
         )
     first = next(iter(several.values()))
     ends = [min(one.levels[0] for one in several.values()), max(one.levels[-1] for one in several.values())]
-    # the scale that would be linear in the unit
+    if _is_logarithmic(first.levels) and ends[0] > 0:
+        ax.set_xscale("log")
+        if len(first.levels) <= MOST_TICKS:
+            ax.set_xticks(first.levels, [f"{level:g}" for level in first.levels])
+            ax.minorticks_off()
+    # the scale that would be linear in the unit or, on a logarithmic axis, in its logarithm
     ax.plot(ends, [0, 1], color=GREY, linewidth=0.7, linestyle=(0, (1, 3)), zorder=0)
     if any(name != f"{value:g}" for name, value in zip(first.level_names, first.levels, strict=True)):
         ax.set_xticks(first.levels, [one_line(name, 20) for name in first.level_names], parse_math=False)
@@ -71,3 +81,12 @@ def scale_figure(scales: Any, *, unit: str = "", title: str | None = None, ax: A
         columns = 1 if len(names) <= MOST_IN_LEGEND else 2
         legend(ax, handles, names, loc="upper left", ncols=columns)
     return figure
+
+
+def _is_logarithmic(levels: Array) -> bool:
+    """Return whether levels are far from evenly spaced, and their logarithms less so."""
+    if levels[0] <= 0:
+        return False
+    gaps, of_logarithms = (np.diff(one) for one in (levels, np.log(levels)))
+    ratio = float(gaps.max() / gaps.min())
+    return ratio > UNEVEN and float(of_logarithms.max() / of_logarithms.min()) < ratio

@@ -7,6 +7,7 @@ import numpy as np
 from closerthan.checks import checked
 from closerthan.plotting.canvas import canvas, check_returned, legend, one_line, tidy
 from closerthan.plotting.palette import COLOURS, GREY
+from closerthan.wording import joined
 
 __all__ = ["dimensions_figure", "profile_figure"]
 
@@ -98,5 +99,5 @@ def profile_figure(dimensions: Any, number: int, *, title: str | None = None, ax
 
 def described(dimensions: Any, dimension: int) -> str:
     """Return the number of a dimension and the objects at its top, on one line."""
-    names = ", ".join(name for name, _ in dimensions.top(dimension, NAMED))
+    names = joined([name for name, _ in dimensions.top(dimension, NAMED)])
     return one_line(f"{dimension + 1}: {names}", LONGEST)

@@ -141,8 +141,10 @@ def _is_plain_block(block: bytes, ends: tuple[int, ...], longest: int, spaces: b
     lines = np.flatnonzero((characters == _NEWLINE) | (characters == _RETURN))
     if np.diff(lines).max(initial=0) > longest:
         return False
-    if spaces or _QUOTE not in block:
+    if _QUOTE not in block:
         return True
+    if spaces:
+        return False
     quotes = np.flatnonzero(characters == _QUOTE)
     if len(quotes) % 2:
         return False

@@ -93,9 +93,12 @@ class TextTable(Table):
             )
         if header is None:
             header = _has_lists(sample[:2]) or _has_header(path, sample, is_column)
-        self._width = len(sample[0].cells)
+        titles = sample[0].cells
+        if header and len(sample) > 1 and all(len(line.cells) == len(titles) + 1 for line in sample[1:]):
+            titles = ["", *titles]  # R's write.table writes no title for the names of rows
+        self._width = len(titles)
         if header:
-            self.names = tuple(cell.strip() for cell in sample[0].cells)
+            self.names = tuple(cell.strip() for cell in titles)
             self._skipped = sample[0].number + sample[0].n_lines - 1
         else:
             self.names = (None,) * self._width
@@ -207,7 +210,7 @@ class TextTable(Table):
             records: Iterable[list[str]]
             source = record_lines()
             if self._delimiter == " ":
-                records = (text.split() for text in source)
+                records = map(_split_at_spaces, source)
             else:
                 records = csv.reader(source, delimiter=self._delimiter, strict=True)
             number = 1
@@ -320,6 +323,19 @@ def _decodes(line: bytes, encoding: str) -> bool:
     return True
 
 
+def _split_at_spaces(text: str) -> list[str]:
+    """Return the cells of a line; spaces within quotation marks do not separate cells.
+
+    Examples
+    --------
+    >>> _split_at_spaces('"blue whale"  ant bee')
+    ['blue whale', 'ant', 'bee']
+    """
+    if '"' not in text:
+        return text.split()
+    return next(csv.reader([text.strip().replace("\t", " ")], delimiter=" ", skipinitialspace=True, strict=True))
+
+
 def _delimiter(path: Path, sample: list[str]) -> str:
     """Return the delimiter that gives most lines the width of the first; earlier DELIMITERS win ties."""
     suffixes = [suffix.lower() for suffix in path.suffixes]
@@ -328,7 +344,7 @@ def _delimiter(path: Path, sample: list[str]) -> str:
 
     def widths(delimiter: str) -> list[int]:
         if delimiter == " ":
-            return [len(line.split()) for line in sample]
+            return [len(_split_at_spaces(line)) for line in sample]
         return [len(cells) for cells in csv.reader(io.StringIO("".join(sample), newline=""), delimiter=delimiter)]
 
     best, most = ",", 0
