@@ -197,8 +197,9 @@ def test_people_with_another_view_are_reported_although_nobody_looks_careless():
 
 
 def test_nobody_is_called_fine_by_maps_that_predict_nobody():
-    assert person(others_error=0.2).verdict == "fine"
-    assert person(others_error=0.2, map_predicts=False).verdict == "unclear"
+    assert person(others_error=0.42).verdict == "fine"
+    assert person(others_error=0.42, confidence=0.995).verdict == "unclear"
+    assert person(others_error=0.2, confidence=0.995).verdict == "fine"
     rng = np.random.default_rng(5)  # the maps seem to predict one of these people
     rows = np.array([rng.permutation(8)[:3] for _ in range(400)])
     found = ct.assess_people(ct.Comparisons.from_triplets(rows, people=np.arange(400) % 8), **QUICK)
@@ -209,7 +210,7 @@ def test_nobody_is_called_fine_by_maps_that_predict_nobody():
 def person(**changes):
     usual = dict.fromkeys(Person._fields, float("nan")) | {
         "name": "ann", "answers": 200, "lapse_rate": 0.02, "lapse_low": 0.0, "lapse_high": 0.1, "others_error": 0.2,
-        "repeats": 0, "shared": 0, "checks_passed": 0, "checks": 0, "sides": 0,
+        "repeats": 0, "shared": 0, "checks_passed": 0, "checks": 0, "sides": 0, "confidence": 0.95,
     }  # fmt: skip
     return Person(**usual | changes)
 

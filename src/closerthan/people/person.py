@@ -80,9 +80,9 @@ class Person(NamedTuple):
         Median lapse rate of all people; a person who lapses no more often does not count as unlike the others.
     lapse_determined
         False if the answers say nothing about the lapse rate, which is then that of the prior and not shown.
-    map_predicts
-        False if the maps of the others are no better than chance on the answers of all people together: a person whom
-        they seem to predict is then an accident.
+    confidence
+        Confidence with which the others' error must lie below chance for the verdict "fine". It is that of all people
+        together if the maps are no better than chance over all of them, since they then predict somebody by accident.
     """
 
     name: str
@@ -107,7 +107,7 @@ class Person(NamedTuple):
     weight: float
     typical_rate: float = 0.0
     lapse_determined: bool = True
-    map_predicts: bool = True
+    confidence: float = 0.95
 
     @property
     def verdict(self) -> str:
@@ -119,8 +119,8 @@ class Person(NamedTuple):
         if self._is_reversed:
             return "reversed"
         if self.lapse_low <= max(UNLIKE, self.typical_rate):
-            is_predicted = self.map_predicts and error_interval(self.others_error, self.answers).high < 0.5
-            return "fine" if is_predicted else "unclear"
+            interval = error_interval(self.others_error, self.answers, confidence=self.confidence)
+            return "fine" if interval.high < 0.5 else "unclear"
         if not self._signs and self._is_consistent:
             return "own view"
         if self._signs:
@@ -238,7 +238,7 @@ class Person(NamedTuple):
         A lapse rate that is not determined is NaN.
         """
         row = self._asdict()
-        del row["map_predicts"]
+        del row["confidence"]
         if not row.pop("lapse_determined"):
             row.update(dict.fromkeys(("lapse_rate", "lapse_low", "lapse_high"), math.nan))
         return {**row, "verdict": self.verdict, "advice": self.advice, "reasons": self.reasons}

@@ -345,7 +345,8 @@ def assess_people(
         counts = responses.counts * (~is_doubtful if not is_doubtful.all() else 1.0)
         helpful = _clearly_better(weighted_scores, plain_scores, counts, responses)
     if _is_chance(people):
-        people = [person._replace(map_predicts=False) for person in people]
+        confidence = 1 - 0.05 / len(people)  # Bonferroni's correction
+        people = [person._replace(confidence=confidence) for person in people]
     return PeopleAssessment(
         tuple(sorted(people, key=lambda person: person.severity)),
         weights if helpful else np.ones(len(answers)),

@@ -329,7 +329,8 @@ class Findings:
         """How far triplets can be trusted if the replicates agree on them, in words."""
         if self.replicates is not None and self.replicates.result.different_starts:
             return "but all replicates start at this map, and other starts lead to different maps: do not rely on them"
-        if any(part is not None and part.is_chance for part in (self.people, self.curve)):
+        tested = self.people if self.curve is None else self.curve
+        if tested is not None and tested.is_chance:
             return "but new answers are not predicted clearly better than by chance: do not rely on them"
         return f"in simulations, {DECIDED_WRONG} of such triplets were wrong"
 
