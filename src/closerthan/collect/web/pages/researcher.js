@@ -314,8 +314,9 @@ function faultsInWords({ faults, faulty }) {
   const objects = Object.entries(faulty).map(([name, number]) => `${name} (${count(number)})`);
   const more = objects.length > MOST_FAULTY ? ` and ${objects.length - MOST_FAULTY} others` : "";
   return (
-    `${counted(faults, "question")} could not be shown and ${faults === 1 ? "does" : "do"} not count, because ` +
-    `files are missing or broken: ${objects.slice(0, MOST_FAULTY).join(", ")}${more}. Restore these files in the folder of the study.`
+    `${counted(faults, "question")} could not be shown and ${faults === 1 ? "does" : "do"} not count, because files ` +
+    `are missing or broken: ${objects.slice(0, MOST_FAULTY).join(", ")}${more}. ` +
+    "Restore these files in the folder of the study."
   );
 }
 
