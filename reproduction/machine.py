@@ -4,6 +4,7 @@ import platform
 from pathlib import Path
 
 from closerthan.operating_system import n_cores
+from closerthan.wording import counted
 
 __all__ = ["machine", "processor"]
 
@@ -20,4 +21,4 @@ def processor() -> str:
 
 def machine() -> str:
     """Return the processor, number of cores, operating system and Python version of this machine."""
-    return f"{processor()}, {n_cores()} cores, {platform.system()}, Python {platform.python_version()}"
+    return f"{processor()}, {counted(n_cores(), 'core')}, {platform.system()}, Python {platform.python_version()}"
