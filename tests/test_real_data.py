@@ -44,5 +44,5 @@ def test_about_four_in_five_answers_about_cars_are_predicted(data_folder, predic
     answers = ct.datasets.cars()
     assert (len(answers), answers.n_objects, answers.n_answers) == (14194, 60, 7097)
     error, high = predicted(answers, 2, n_starts=3)
-    assert error < 0.215
-    assert high < 0.24
+    assert error < 0.225  # .200 on average over splits, with a standard deviation of .009
+    assert high < 0.25

@@ -40,6 +40,7 @@ def listed(context: typer.Context) -> None:
                 (one.name, one.answers, f"{one.n_objects:,}", one.size, "yes" if one.is_here else "no", one.licence)
                 for one in catalogue()
             ],
+            gap=2,
         )
 
 
