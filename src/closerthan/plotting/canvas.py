@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from closerthan.checks import ParameterError
 from closerthan.geometry import matrix_of
 
 FONT_SIZE = 8.0  # points: size of names and numbers in a figure of the default width
@@ -51,7 +52,7 @@ def canvas(
     """Return a figure and its axes: those of ``ax``, or, if it is None, of a new figure that notebooks can display."""
     if ax is not None:
         if not hasattr(ax, "get_xlabel"):
-            raise ValueError(f"ax is {ax!r}; it must be matplotlib Axes or None")
+            raise ParameterError("ax", ax, "it must be matplotlib Axes or None")
         return ax.figure.figure, ax
     check_backend()
     from closerthan.plotting.figure import NotebookFigure
