@@ -34,7 +34,6 @@ from closerthan.checks import whole
 from closerthan.comparisons import Comparisons
 from closerthan.comparisons.grouping import AUTO, none_can_be_held_out
 from closerthan.comparisons.questions import object_set_keys, splitmix64
-from closerthan.fit.checkpoint import choice_in, refuse_another
 from closerthan.fit.ctrl_c import CancelFlag, CtrlC
 from closerthan.fit.fixed_loss import Inputs, Run, fit, identity, shape_distance
 from closerthan.fit.likelihood import objective_of
@@ -247,6 +246,8 @@ def _choice_in_checkpoint(run: Run, this_fit: Mapping[str, Any], settings: Setti
     """Return the choice in the checkpoint to resume from; None without one."""
     if run.checkpoint is None or not run.resume:
         return None
+    from closerthan.fit.checkpoint import choice_in, refuse_another
+
     is_there = run.device.processes.rank == 0 and Path(run.checkpoint).exists()
     saved = run.device.processes.broadcast(choice_in(run.checkpoint) if is_there else None)
     if saved is None:

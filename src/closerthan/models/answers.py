@@ -12,7 +12,7 @@ from closerthan.checks import ParameterError, checked, positive, whole
 from closerthan.comparisons import Choices, Comparisons
 from closerthan.models.question_sets import QuestionSet, draw_questions, question_sets
 from closerthan.models.tables import feature_table, names_of_rows, numbers_of
-from closerthan.wording import first_few
+from closerthan.wording import counted, first_few
 
 __all__ = [
     "MEASURES",
@@ -164,7 +164,7 @@ def rows_of_objects(
     if names is None or answers.names is None:
         if answers.n_objects > n_rows:
             rule = f"the answers are about {answers.n_objects:,} objects; pass one row for each, or names for both"
-            raise ParameterError(parameter, n_rows, rule, problem=f"has {n_rows:,} rows")
+            raise ParameterError(parameter, n_rows, rule, problem=f"has {counted(n_rows, 'row')}")
         return np.arange(answers.n_objects)
     row_of = {name: row for row, name in enumerate(names)}
     rows = np.array([row_of.get(name, -1) for name in answers.names])

@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 
 from closerthan.arrays import Array, frozen
 from closerthan.comparisons import Choices
-from closerthan.compiled.choices import ChoiceRows, gradient, rule_argument
+from closerthan.compiled.kernels.choices import ChoiceRows, gradient, rule_argument
 from closerthan.losses import Loss
 from closerthan.objective.protocol import MeanLoss, Point
 
