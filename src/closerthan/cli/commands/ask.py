@@ -72,7 +72,7 @@ def ask(
     program: ProgramOptions,
     out: Annotated[
         Path | None,
-        typer.Option("--out", "-o", metavar="FOLDER", help="Output folder; by default FILE's name with -program."),
+        typer.Option("--out", "-o", metavar="FOLDER", help="Output folder; by default FILE's name with -asked."),
     ] = None,
     seed: Annotated[
         int, typer.Option(metavar="NUMBER", min=0, help="The same seed shuffles options in the same way.")
