@@ -6,7 +6,7 @@ from typing import Literal, NamedTuple, get_args
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from closerthan.accuracy import similarities_of_pairs
+from closerthan.accuracy import similarities_of_pairs, without_rounding_errors
 from closerthan.arrays import Array
 from closerthan.checks import ParameterError, checked, positive, whole
 from closerthan.comparisons import Choices, Comparisons
@@ -121,7 +121,7 @@ def model_similarities(model: ArrayLike, pairs: NDArray[np.int64], similarity: s
     exists = (flat >= 0).all(axis=1)
     values = np.full(len(flat), np.nan)
     if similarity in ("similarities", "dissimilarities"):
-        entries = matrix[tuple(flat[exists].T)]
+        entries = without_rounding_errors(matrix[tuple(flat[exists].T)])
         values[exists] = entries if similarity == "similarities" else -entries
     else:
         values[exists] = similarities_of_pairs(flat[exists], matrix, similarity)
