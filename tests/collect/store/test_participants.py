@@ -97,13 +97,16 @@ def test_recruiters_ids_are_in_the_table_only_if_asked_for_and_are_safe_in_sprea
     assert "\n=cmd()" not in lines
 
 
-@pytest.mark.parametrize("typed", ["as shown", "lower case with spaces", "without dashes", "look-alikes"])
+@pytest.mark.parametrize(
+    "typed", ["as shown", "lower case with spaces", "without dashes", "wide letters", "look-alikes"]
+)
 def test_a_person_is_deleted_by_the_withdrawal_code_as_people_type_it(answered, typed):
     _, store, access = answered
     code = withdrawal_code(access.key, 2)
     changes = {
         "lower case with spaces": code.lower().replace("-", "  ") + "\n",
         "without dashes": code.replace("-", ""),
+        "wide letters": code.translate({number: number + 0xFEE0 for number in range(0x21, 0x7F)}),
         "look-alikes": code.translate(str.maketrans("OISBZGL", "0158261")).replace("-", "\u2013"),
     }
     with pytest.raises(ValueError, match="there is no participant"):
