@@ -1,7 +1,7 @@
 import csv
 
 import pytest
-from studies import answered_study
+from studies import answer_all, answered_study, interview_of, joined
 
 from closerthan.collect.choosing.participant_table import participant_lines
 from closerthan.collect.choosing.quality import people
@@ -73,6 +73,15 @@ def test_exports_mark_excluded_answers_and_fit_leaves_them_out(answered, tmp_pat
     assert answers.summary.dropped["marked_as_excluded"] == 20
     assert read_answers(path, where={"excluded": ["yes", "no"]}).comparisons.n_people == 3
     assert read_answers(path, where={"participant": f"!={name}"}).comparisons.n_people == 2
+
+
+def test_questions_that_could_not_be_shown_are_no_answers(tmp_path):
+    interview, store = interview_of(tmp_path)
+    joined(interview)
+    answer_all(interview, choose=lambda question: {"fault": [0]} if question["place"] % 2 else 0)
+    (person,) = people(store, interview.study, Access(tmp_path))
+    assert (person.answers, progress(store).answers) == (10, 10)
+    store.close()
 
 
 def test_the_table_of_participants_has_state_checks_verdict_and_reason(answered):
