@@ -32,7 +32,7 @@ def open_table(path: Path, remedy: str) -> Iterator[tuple[list[str], "csv.DictRe
         raise ValueError(f"{path} is not a CSV file in UTF-8 ({error}); save it as such") from None
 
 
-def check_cells(row: Mapping[str | None, Any], place: str) -> None:
+def check_cells(row: Mapping[Any, Any], place: str) -> None:
     """Raise an error that names the place if a row has more or fewer cells than there are columns."""
     if None in row or None in row.values():
         raise ValueError(
