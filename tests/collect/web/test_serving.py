@@ -107,6 +107,14 @@ def remove_the_log(folder):
     (folder / "answers.sqlite-wal").unlink()
 
 
+def test_a_study_with_rescued_answers_does_not_begin_again_without_them(folder):
+    Store(folder / RESCUED).close()
+    result = CliRunner().invoke(app, ["collect", "serve", str(folder), "--port", "0"])
+    assert result.exit_code == 2
+    assert f"rename it to {FILE}" in " ".join(result.output.split())
+    assert not (folder / FILE).exists()
+
+
 @pytest.mark.parametrize("damage", [remove, replace, remove_the_log])
 def test_the_server_stops_with_an_error_if_the_database_is_removed_or_replaced(folder, damage):
     server = Process(folder)

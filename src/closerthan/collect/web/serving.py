@@ -143,6 +143,11 @@ def _open_studies(folders: Mapping[str, Path], locks: contextlib.ExitStack) -> d
         try:
             study = read_study(folder, needs_files=True)
             locks.enter_context(study_lock(folder))
+            if (folder / RESCUED).exists():  # after a restart, for example by systemd, an empty study would hide it
+                raise ValueError(
+                    f"{folder / RESCUED} has the answers of a study whose database was lost; rename it to {FILE}, or "
+                    "move it elsewhere"
+                )
             with Store(folder / FILE) as store:
                 Interview(study, store)  # reports conflicts with existing answers before the first participant arrives
         except ValueError as error:
