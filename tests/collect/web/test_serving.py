@@ -60,6 +60,7 @@ def test_the_server_prints_its_addresses_and_stops_even_with_an_open_event_strea
     assert token not in server.output  # it would end up in the log of a service
     assert "researcher/\n" in server.output
     assert "First steps:" in server.output
+    assert "work only on this computer" in server.output
     assert "study.toml: the consent text still contains NAME, E-MAIL ADDRESS." in server.output
     watching = http.client.HTTPConnection("127.0.0.1", server.port, timeout=30)
     watching.request("GET", "/researcher/events", headers={"Authorization": f"Bearer {token}"})
