@@ -119,6 +119,11 @@ def test_systemd_accepts_the_unit(written, tmp_path):
     assert unit.name not in checked.stderr, checked.stderr  # complaints name the file
 
 
+def test_a_server_that_lost_its_database_is_not_started_again(written):
+    # The exit status 2 is tested with the server.
+    assert "\nRestartPreventExitStatus=2\n" in unit_of(written).read_text()
+
+
 @pytest.mark.skipif(shutil.which("caddy") is None, reason="Caddy is not installed")
 def test_caddy_accepts_its_file(written):
     command = ["caddy", "validate", "--adapter", "caddyfile", "--config", str(written / "Caddyfile")]
