@@ -151,7 +151,7 @@ def measured_fits(
     result = ct.sparse_dimensions(answers, options.dims, device=options.device, n_refits=options.refits)
     seconds = time.perf_counter() - began
     scores.append(scored(name, f"closerthan, {options.refits} refits", seconds, result.weights, test, true))
-    print(scores[-1], result.tried, f"{int(result.is_reproducible.sum())} reproducible", flush=True)
+    print(scores[-1], result.candidates, f"{int(result.is_reproducible.sum())} reproducible", flush=True)
     if true is not None:
         kept = result.weights[:, result.is_reproducible]
         if kept.shape[1]:

@@ -2,11 +2,12 @@
 
 import html
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 __all__ = [
     "approximate_duration",
     "counted",
+    "counts_in_words",
     "file_size",
     "first_few",
     "html_table",
@@ -75,6 +76,20 @@ def counted(number: int, noun: str) -> str:
     ('1 epoch', '1,200 epochs')
     """
     return f"{number:,} {noun}{'s' * (number != 1)}"
+
+
+def counts_in_words(counts: Mapping[str, int]) -> str:
+    """Return numbers in words, by names such as those of reasons for which rows were dropped.
+
+    Examples
+    --------
+    >>> counts_in_words({"ties": 3, "self_pairs": 1})
+    '3 ties, 1 self pair'
+    """
+    return ", ".join(
+        counted(count, reason.replace("_", " ").removesuffix("s")) if reason.endswith("s") else f"{count:,} {reason}"
+        for reason, count in counts.items()
+    )
 
 
 def approximate_duration(seconds: float) -> str:

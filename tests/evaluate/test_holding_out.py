@@ -337,7 +337,7 @@ class TestErrors:
             lambda: ct.embed(answers, loss="auto", by="people"),
             lambda: effective_number(answers, by="people"),
         ):
-            with pytest.raises(ValueError, match=r"nothing says who gave the answers; .*\"participant\""):
+            with pytest.raises(ValueError, match=r"it is not known who gave the answers; .*\"participant\""):
                 hold_out()
         with pytest.raises(ValueError, match="pass groups="):
             next(ct.AnswerKFold(by="people").split(answers.rows))

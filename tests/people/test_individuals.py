@@ -155,7 +155,7 @@ def test_a_person_with_one_answer_keeps_weights_near_1_and_is_named(different):
 @pytest.mark.parametrize(
     ("change", "options", "message"),
     [
-        ({"people": None}, {}, "needs at least two people, but nothing says who gave the answers"),
+        ({"people": None}, {}, "needs at least two people, but it is not known who gave the answers"),
         ({"people": np.zeros(4, dtype=np.int32), "person_names": ("a",)}, {}, "all answers are from one person"),
         ({}, {"n_dims": 1}, "n_dims is 1; people can weigh dimensions differently only if"),
         ({}, {"loss": "soe"}, "loss is 'soe'; it has no probabilities of whole answers"),

@@ -63,7 +63,7 @@ STRONG_PENALTIES = (2.0, 4.0)  # added for many answers; fitted only if the next
 MANY_ANSWERS = MOST_FINISHED
 FIRST = (("tste-2", 0.1), ("ste", 0.1), ("gnmds", 0.1), ("soe", 0.1))  # the search begins at the best of these
 COMMON = ("tste-2", 0.1)  # the candidate whose map all others start from
-KEPT = 5  # candidates that remain after each round
+SURVIVORS = 5  # candidates that remain after each round
 CLEARLY = 1.0  # standard errors by which a candidate must be behind to drop out, on the same answers
 ROUNDS = 2
 LONGER = 2  # fits are this many times as long in each further round; unfinished ones favour weak penalties
@@ -392,7 +392,7 @@ class Race:
             self.rounds.append(Round.of(wrong, group, held_out.weights))
             if number == ROUNDS - 1 or time.perf_counter() >= self._setup.until:
                 break
-            alive = _promising(self.rounds, wrong)[:KEPT]
+            alive = _promising(self.rounds, wrong)[:SURVIVORS]
             if len(alive) == 1:
                 break
         return table(self.rounds, self._train_errors)

@@ -124,7 +124,7 @@ class Alignment(FittedPositions):
         The similarity of positions, and the loss.
     towards, strength
         What the penalty pulls the map towards, and how strongly; infinite: only the scale was fitted.
-    tried
+    candidates
         The held-out loss of each target and strength that was tried; empty if the strength was passed.
     new_answers
         Accuracy on new answers about the same objects; None if it was not measured.
@@ -144,7 +144,7 @@ class Alignment(FittedPositions):
     loss: Loss
     towards: str
     strength: float
-    tried: dict[tuple[str, float], float]
+    candidates: dict[tuple[str, float], float]
     new_answers: HeldOutGain | None = None
     new_objects: HeldOutGain | None = None
     ceilings: tuple[NoiseCeiling, ...] = ()
@@ -293,7 +293,7 @@ def align(
         loss=loss_named(settings.loss),
         towards=linear.towards,
         strength=linear.strength,
-        tried=linear.tried,
+        candidates=linear.candidates,
         new_answers=new_answers,
         new_objects=new_objects,
         ceilings=tuple(answer_ceilings(comparisons)),

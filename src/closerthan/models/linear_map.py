@@ -112,7 +112,7 @@ class FittedMap(NamedTuple):
         (n_features, rank): ``positions = (features - centre) @ weights``.
     towards, strength
         What the penalty pulls the map towards, and how strongly; infinite if the features are only scaled.
-    tried
+    candidates
         The held-out loss of each target and strength that was tried.
     """
 
@@ -120,7 +120,7 @@ class FittedMap(NamedTuple):
     weights: Array
     towards: str
     strength: float
-    tried: dict[tuple[str, float], float]
+    candidates: dict[tuple[str, float], float]
 
     def __call__(self, features: Array) -> Array:
         return (features - self.centre) @ self.weights

@@ -367,7 +367,7 @@ def _groups(
         score = np.zeros((number, n_people))
         for half_number, other in enumerate(reversed(halves)):
             odds = [log_odds(other, result.embedding, result.loss) for result in maps[half_number * number :][:number]]
-            slope = Calibration.fitted(np.concatenate(odds), bent=False, lapses=False).slope
+            slope = Calibration.fitted(np.concatenate(odds), fit_power=False, fit_lapses=False).slope
             for place, one in enumerate(odds):
                 score[place] += np.bincount(other.people, -np.logaddexp(0, -slope * one), minlength=n_people)  # type: ignore[arg-type]
         before, group = group, score.argmax(axis=0)

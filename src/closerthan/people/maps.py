@@ -155,6 +155,15 @@ class PeopleMaps:
         return "no evidence that they differ"
 
     @property
+    def summary(self) -> str:
+        """The conclusion in a table, beside the title "Weights of people"."""
+        if self.evidence is None:
+            return "not tested"
+        if self.weights_differ:
+            return "different"
+        return "different only in consistency" if self.consistencies_differ else "no difference found"
+
+    @property
     def sentences(self) -> list[str]:
         """The conclusions in words."""
         sentences = ["nothing was held out, so whether people differ was not tested"]

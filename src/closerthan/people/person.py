@@ -248,7 +248,7 @@ def check_people(answers: Comparisons, purpose: str) -> None:
     """Raise an error that names the purpose unless the answers are from at least two known people."""
     if answers.people is None:
         raise value_error(
-            f"{purpose} needs at least two people, but nothing says who gave the answers",
+            f"{purpose} needs at least two people, but it is not known who gave the answers",
             "pass people= or, for a file, name its column: {columns}",
             columns={"participant": ...},
         )

@@ -286,9 +286,9 @@ class Findings:
         if self.groups is not None:
             lines.append(Fact("Maps needed", counted(self.groups.n_groups, "map"), self.groups.sentence))
         if self.individuals is not None:
-            lines.append(Fact("Weights of people", self.individuals.verdict, self.individuals.sentences[0]))
+            lines.append(Fact("Weights of people", self.individuals.summary, self.individuals.sentences[0]))
         if self.effects is not None:
-            lines.append(Fact("Effects besides the map", self.effects.verdict, self.effects.sentences[0]))
+            lines.append(Fact("Effects besides the map", self.effects.summary, self.effects.sentences[0]))
         if self.curve is not None:
             lines.append(Fact("Enough?", ENOUGH[self.curve.verdict], self.curve.advice))
         return [*lines, *self.left_out]

@@ -93,7 +93,7 @@ def resampling_unit(answers: Comparisons, by: str = AUTO) -> str:
     n_people = answers.n_people
     if by == "people" and n_people is None:
         way_out = "pass people= with the comparisons, or {by}"
-        raise ParameterError("by", by, "nothing says who gave the answers", way_out, by="answers")
+        raise ParameterError("by", by, "it is not known who gave the answers", way_out, by="answers")
     if by == "people" and n_people == 1:
         raise ParameterError("by", by, "all answers are from one person", "pass {by}", by="answers")
     if by == AUTO:

@@ -136,7 +136,7 @@ def answers_from(
     from closerthan.files import write_comparisons
     from closerthan.files.writing.comparisons import check_format
     from closerthan.models.scores import UNNAMED
-    from closerthan.wording import counted
+    from closerthan.wording import counted, counts_in_words
 
     target = out or Path(f"{stem(file)}-answers.csv")
     check_format(target)
@@ -159,10 +159,9 @@ def answers_from(
             seed=seed,
         )
     write_comparisons(answers, target)
-    left_out = [f"{count:,} {reason}" for reason, count in answers.dropped.items()]
     typer.echo(
         f"{counted(answers.n_answers, 'answer')} about {answers.n_objects:,} objects, by {similarity}"
-        + (f"; left out: {', '.join(left_out)}" if left_out else "")
+        + (f"; left out: {counts_in_words(answers.dropped)}" if answers.dropped else "")
     )
     if people is not None:
         scores = ct.score_features(model.table, people, similarity=similarity, names=model.names)

@@ -44,12 +44,12 @@ from closerthan.files.meaning.folders import open_folder
 from closerthan.files.meaning.interpretation import Interpretation, Problem
 from closerthan.files.meaning.numbering import BadLabelError, Numbering, number_objects
 from closerthan.files.meaning.reading import Reading, ReadingOptions
-from closerthan.files.meaning.summary import Summary, describe_counts, repeated_and_contradictory
+from closerthan.files.meaning.summary import Summary, repeated_and_contradictory
 from closerthan.files.stored.large import read_large
 from closerthan.messages import Message, Suggested, message_of, value_error
 from closerthan.representation import shows_fields
 from closerthan.signatures import lists_keywords
-from closerthan.wording import counted
+from closerthan.wording import counted, counts_in_words
 
 __all__ = ["Answers", "read", "read_answers", "read_comparisons"]
 
@@ -400,7 +400,7 @@ def _select_rows(export: Export, reading: Reading) -> _Selection:
     ]
     table.read(layout.objects, [*layout.labels, *others], layout.columns.get("weight", ()))
     if not table.n_rows:
-        raise ValueError(f"{table.path} is empty: it has no answer")
+        raise ValueError(f"{table.path} is empty: it has no answers")
     table = export.named(reading.names) if name_columns else table
     rows = _matching(table, conditions, export.other_screens())
     for position in exclusions:
@@ -434,7 +434,7 @@ def _matching(table: Table, conditions: Mapping[int, Conditions], other_screens:
         keep = with_question
     if keep is not None:
         if not keep.any():
-            raise ValueError(f"{table.path}: no row is left after dropping {describe_counts(left_out)}")
+            raise ValueError(f"{table.path}: no row is left after dropping {counts_in_words(left_out)}")
         table = SelectedRows(table, np.flatnonzero(keep))
     return _Rows(table, left_out)
 
@@ -550,7 +550,7 @@ def _usable_rows(
             arguments |= {"columns": {"participant": 3}, "kind": "odd-one-out"}
         raise table.error(row, Message(problem.message(row), way_out, **arguments))
     if not keep.any():
-        raise ValueError(f"{table.path}: no answer is left after dropping {describe_counts(dropped)}")
+        raise ValueError(f"{table.path}: no answer is left after dropping {counts_in_words(dropped)}")
     if not (keep & ~is_tie).any():
         raise ValueError(f"{table.path}: all answers are ties, which say nothing about distances")
     return keep, is_tie, dropped
