@@ -74,8 +74,6 @@ def about_new_objects(answers: Any, n_on_map: int, names: Sequence[str] | None) 
         new_names = None if names is None else tuple(str(place) for place in range(n_on_map, n_objects))
     keep = np.flatnonzero((rows >= n_on_map).any(axis=1))
     if not len(keep):
-        raise ValueError(
-            f"all answers are about the {n_on_map:,} objects of the map, so there is nothing to place"
-        )
+        raise ValueError(f"all answers are about the {n_on_map:,} objects of the map, so there is nothing to place")
     about_new = comparisons.take(keep).replace(rows=frozen(rows[keep]), n_objects=n_objects, names=None)
     return NewAnswers(about_new, n_on_map, new_names)

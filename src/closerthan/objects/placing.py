@@ -69,8 +69,8 @@ class Placement:
     map_names: tuple[str, ...] | None
 
     def __repr__(self) -> str:
-        n_new, n_dims = self.places.shape
-        return f"Placement({counted(n_new, 'new object')} on a map of {len(self.map_places):,}, {counted(n_dims, 'dimension')})"
+        new, dims = counted(len(self.places), "new object"), counted(self.places.shape[1], "dimension")
+        return f"Placement({new} on a map of {len(self.map_places):,}, {dims})"
 
     @property
     def standard_errors(self) -> Array:
