@@ -38,7 +38,7 @@ ModelFile = Annotated[
 FeatureFiles = Annotated[
     list[Path],
     typer.Argument(
-        metavar="FEATURES...", help="One file per model or layer: a row of numbers per object.", show_default=False
+        metavar="FEATURES", help="One file per model or layer: a row of numbers per object.", show_default=False
     ),
 ]
 MATRICES = ("similarities", "dissimilarities")
@@ -69,7 +69,7 @@ class Measure:
         str | None,
         typer.Option(
             metavar="similarities|dissimilarities",
-            help="The numbers are a square matrix of these instead of features; empty cells are gaps.",
+            help="Read a square matrix of these instead of features; empty cells are missing values.",
         ),
     ] = None
 
