@@ -601,7 +601,7 @@ def test_starts_that_lead_to_different_maps_are_reported():
     vague = ct.embed(noise, loss="auto", penalty=0.001, n_starts=16, seed=0)  # a strong one leads to one map
     assert all(start.distance > 0.1 for start in vague.different_starts)
     assert 2 * len(vague.different_starts) > len(vague.close_starts)
-    advice = "of the 8 next best starts lead to a different map (Procrustes distance 0."
+    advice = "of the 8 next best starts lead to maps that differ from the best one (Procrustes distance 0."
     assert any(advice in line for line in ct.advice(noise, vague))
     [stopped] = [fact for fact in facts(vague, noise, None) if fact.name == "Stopped"]
     assert "starts lead to different maps" in stopped.note

@@ -107,7 +107,8 @@ def serve(
         typer.Option(
             "--behind-proxy",
             help="Trust proxies in the private network, as a container must; those on this computer always are. "
-            "Proxies report participants' addresses in X-Forwarded-For, so no other computer may be able to reach the port.",
+            "Proxies report participants' addresses in X-Forwarded-For, so no other computer may be able to reach the "
+            "port.",
         ),
     ] = False,
 ) -> None:

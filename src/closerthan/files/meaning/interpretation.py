@@ -286,6 +286,8 @@ class Interpretation:
 
     def _invalid_choice(self, row: int, role: str, which: int) -> ValueError:
         options = ", ".join(repr(self.labels[item]) for item in self._items[row] if item != EMPTY)
+        if "left" in self.layout.columns:
+            options += ", left or right"
         place = self.layout.columns[role][which]
         column = self.table.column(place)
         answer = column.labels[column.codes[row]]
