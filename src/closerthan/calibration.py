@@ -309,7 +309,7 @@ def _with_lapses(
     weights
         Weight of each answer.
     lapse_odds
-        Log odds of the lapse rate; None: there are no lapses.
+        Log odds of the lapse rate; None means that there are no lapses.
     """
     if lapse_odds is None:
         return -float(np.sum(weights * logs)), weights, 0.0

@@ -211,7 +211,7 @@ def choose_dims(
     most
         The largest number of dimensions to try.
     n_folds
-        Number of parts, each of which is held out once. None: five, or the number of people if it is smaller.
+        Number of parts, each of which is held out once. None means five, or the number of people if it is smaller.
     n_repeats
         Number of cross-validations, each with different folds; with more, the choice depends less on chance.
     settings, options

@@ -131,7 +131,7 @@ def compare_losses(
     answers, n_dims
         As in :func:`closerthan.embed`.
     n_folds
-        Number of parts, each of which is held out once. None: five, or the number of units if it is smaller.
+        Number of parts, each of which is held out once. None means five, or the number of units if it is smaller.
     n_repeats
         Number of cross-validations, each with different folds.
     settings, options

@@ -60,9 +60,10 @@ def answers_from(
         Kind of the random questions: "triplet", "quadruplet", "odd-one-out", "most-central", "nearest 2 of 8" or "rank
         2 of 8" (with any numbers).
     temperature
-        None: the model always chooses the most similar pair, and questions with a tie are left out. Otherwise pairs are
-        drawn with probabilities proportional to ``exp(similarity / temperature)``; for "euclidean", the similarity is
-        minus the squared distance, and for "dissimilarities" it is minus the dissimilarity.
+        By default the model always chooses the most similar pair, and questions with a tie are left out. With a
+        temperature, pairs are drawn with probabilities proportional to ``exp(similarity / temperature)``; for
+        "euclidean", the similarity is minus the squared distance, and for "dissimilarities" it is minus the
+        dissimilarity.
     names
         Names of the objects. If people's answers have names as well, objects are matched by name.
     seed

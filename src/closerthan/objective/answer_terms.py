@@ -364,7 +364,7 @@ class AnswerModel(MeanLoss):
     n_dims
         Number of dimensions of the map.
     fixed
-        A map that stays as it is; None: it is fitted as well.
+        A map that stays as it is; None means that it is fitted as well.
     lapse_prior
         Exponents of the rate and of its complement in the prior density of the population's lapse rate.
     """

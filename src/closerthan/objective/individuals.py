@@ -208,7 +208,7 @@ class IndividualObjective(MeanLoss):
     spread
         The prior of the log weights.
     fixed
-        A map that stays as it is while the weights are fitted; None: it is fitted as well.
+        A map that stays as it is while the weights are fitted; None means that it is fitted as well.
     n_threads
         Number of threads; the results do not depend on it.
     block_rows

@@ -60,7 +60,7 @@ def _entropies(kind: str, questions: NDArray[Any], maps: Array, loss: Loss, n_pi
 
 @functools.lru_cache(maxsize=16)
 def _possible_picks(n_options: int, n_picks: int, is_ordered: bool) -> NDArray[np.int64]:
-    """Return all ways to pick some of the options, one per row; fewer options if there are too many ways.
+    """Return all ways to pick ``n_picks`` of the options, one per row; fewer picks if there are too many ways.
 
     Examples
     --------

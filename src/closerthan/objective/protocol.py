@@ -340,7 +340,7 @@ class ChoiceTotals(NamedTuple):
 
     @classmethod
     def of(cls, sizes: Order, weights: Array | None) -> Self:
-        """Return the totals, given the number of pairs and the weight of each choice (None: all weights are 1)."""
+        """Return the totals, given the number of pairs and the weight of each choice (None if all are 1)."""
         weights = np.ones(len(sizes)) if weights is None else weights
         return cls(*(float(np.sum(weights * terms)) for terms in (1.0, sizes - 1, np.log(sizes))))
 

@@ -123,8 +123,8 @@ def centrality(answers: Comparisons | ArrayLike, measure: str | None = None) -> 
     answers
         Triplets or quadruplets about objects that were chosen at random, at least approximately.
     measure
-        "lens depth" (for triplets) or "nearness". None: lens depth if most comparisons are from answers to "which of
-        these three is the most central?", otherwise nearness.
+        "lens depth" (for triplets) or "nearness". By default, lens depth if most comparisons are from answers to "which
+        of these three is the most central?", otherwise nearness.
 
     Examples
     --------

@@ -217,7 +217,7 @@ def cluster(
     answers
         Answers, or a fit, whose map is then clustered.
     n_clusters
-        Number of groups. None: the number, from 2 to ``most``, with the highest mean silhouette on the map;
+        Number of groups. None means the number, from 2 to ``most``, with the highest mean silhouette on the map;
         :attr:`Clustering.is_clear` says whether it is higher than on maps without gaps. Where ``answers`` are not a
         fit, a map is fitted to find the number, and the groups themselves are found by ``method``.
     method

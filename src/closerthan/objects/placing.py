@@ -115,7 +115,8 @@ def place(
     answers
         Triplets or quadruplets about the new objects. There may be several new objects, and they may be compared with
         each other. An object is new if the map does not have its name, or if its number is beyond the last one of the
-        map. Answers that mention only objects of the map are ignored. None: objects are placed by their features alone.
+        map. Answers that mention only objects of the map are ignored. Without answers, objects are placed by their
+        features alone.
     result
         A fit, a result of :func:`align` with ``similarity="euclidean"``, or a map: an array, for which ``loss`` must be
         passed.

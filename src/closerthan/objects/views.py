@@ -232,8 +232,8 @@ def embed_views(
     answers
         Triplets or quadruplets. All comparisons of one answer belong to one view.
     n_views
-        Number of maps. None: the number, up to ``most``, that predicts held-out answers best. An additional view must
-        raise their log likelihood by 0.01 bits per answer plus two standard errors, compared both with one view
+        Number of maps. By default, the number, up to ``most``, that predicts held-out answers best. An additional view
+        must raise their log likelihood by 0.01 bits per answer plus two standard errors, compared both with one view
         fewer and with fewer views of more dimensions, because a missing dimension could be mistaken for a view.
     n_dims, settings
         As in :func:`closerthan.embed`.

@@ -474,7 +474,8 @@ def learning_curve(
     answers, n_dims, settings
         As in :func:`closerthan.embed`.
     n_folds
-        Number of folds, each of which is held out once. None: ten, or five for a large file; at most one per group.
+        Number of folds, each of which is held out once: by default ten, or five for a large file; at most one per
+        group.
     n_replicates
         Number of replicates from which the fraction of decided triplets is estimated; 0: it is not estimated.
     result

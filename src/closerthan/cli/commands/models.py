@@ -74,7 +74,7 @@ class Measure:
     ] = None
 
     def of(self, model: "Features", file: Path) -> str:
-        """Return the measure for the library; a matrix must be declared as one."""
+        """Return the similarity to pass to the library; raise an error if ``--matrix`` is missing for a matrix."""
         if self.matrix is not None:
             if self.similarity is not None:
                 raise ValueError("--similarity is for features and --matrix for a matrix; leave one of them out")

@@ -102,15 +102,15 @@ def read_answers(path: str | os.PathLike[str] | Any, **options: Unpack[ReadingOp
         .npy, .npz or MATLAB .mat; a folder of such files, one per person; the folder of a study that
         ``closerthan collect`` serves; or a DataFrame of pandas or polars, or an Arrow table, with the same columns.
     kind
-        The question: "triplet", "quadruplet", "odd-one-out", "most-central", "rank" or "nearest"; None: detect it from
-        the columns.
+        The question: "triplet", "quadruplet", "odd-one-out", "most-central", "rank" or "nearest". By default
+        it is detected from the columns.
     columns
         Columns that do not have their usual names, by role: ``{"anchor": "q", "near": "yes", "far": "no"}``. A column
         is a name or a position from 0; several columns with one role are a list; None means that there is no such
         column. The role "catch" is a column that marks catch trials, by true or 1 or by words:
         ``{"catch": "kind=attention"}``.
     numbering
-        How the file refers to objects: by "0-based" or "1-based" numbers, or by "names"; None: detect it.
+        How the file refers to objects: by "0-based" or "1-based" numbers, or by "names". By default it is detected.
     names
         Names of the objects, in the order of their numbers.
     n_objects
@@ -127,7 +127,7 @@ def read_answers(path: str | os.PathLike[str] | Any, **options: Unpack[ReadingOp
         Catch trials are questions with one correct answer that test attention. "drop" leaves out and counts the rows
         that a column marks as catch trials; "keep" reads them as answers.
     header, delimiter, encoding
-        Format of a text file; None: detect it.
+        Format of a text file; by default it is detected.
     variable
         The array to read from a .npz or .mat file with several, or the table to read from a .zip.
 
@@ -511,7 +511,7 @@ def _without_unmarked_checks(rows: _Rows, is_check: NDArray[np.bool_], checks: M
 def _usable_rows(
     interpretation: Interpretation, reading: Reading
 ) -> tuple[NDArray[np.bool_] | None, NDArray[np.bool_] | None, dict[str, int]]:
-    """Return a mask of the usable rows (None: all), a mask of the ties among them, and the numbers of dropped rows.
+    """Return a mask of the usable rows (None for all), a mask of the ties among them, and the numbers of dropped rows.
 
     The first row with a problem that is not to be dropped raises an error.
     """

@@ -102,7 +102,7 @@ def find_layout(
     table
         The table.
     kind
-        The question, one of :data:`KINDS`; None: detect it.
+        The question, one of :data:`KINDS`; None means that it is detected.
     columns
         Columns (names, or positions from 0) by role, which override usual names; None for a role without a column.
 

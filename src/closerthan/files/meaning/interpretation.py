@@ -340,7 +340,7 @@ class Interpretation:
     # ---- deriving comparisons ----
 
     def comparisons(self, keep: Mask | None) -> DerivedRows:
-        """Return the comparisons implied by the rows in ``keep`` (None: all)."""
+        """Return the comparisons implied by the rows in ``keep`` (None for all)."""
         selected: Any = slice(None) if keep is None else keep
         source = np.arange(self.table.n_rows)[selected]
         if self.kind == "rank":

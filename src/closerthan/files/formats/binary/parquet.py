@@ -89,7 +89,7 @@ def open_parquet(path: Path) -> Any:
 
 
 def check_size(path: Path, file: Any, *, column: str | None = None) -> None:
-    """Raise an error if a column (None: all columns in total) needs an implausible amount of memory.
+    """Raise an error if a column (None for all columns in total) needs an implausible amount of memory.
 
     A billion equal cells take only a few bytes in a file.
     """
