@@ -18,7 +18,7 @@ KINDS = ("closer", "odd", "nearest", "rank")
 """Kinds of questions: which of two is closer to the first, which of three is the odd one out, which several options are
 the closest to the first, and the same in order."""
 
-MOST_ANSWERS = 1000  # possible answers of a question; with more, only the first picks are considered
+MOST_ANSWERS = 1000  # if a question has more possible answers, only the first picks are considered
 
 
 def expected_information(kind: str, questions: NDArray[Any], maps: Array, loss: Loss, n_picks: int = 1) -> Array:

@@ -22,7 +22,7 @@ from closerthan.wording import counted, first_few, html_table, p_value, percent
 
 __all__ = ["PeopleMaps"]
 
-FEW = 20  # answers: the weights of people with fewer are mostly those of the prior
+FEW = 20  # with fewer answers, the weights of a person are mostly those of the prior
 MOST_ROWS = 20  # people in the table of a notebook
 MOST_NAMED = 10
 

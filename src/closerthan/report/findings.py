@@ -33,7 +33,7 @@ ELLIPSES_HELD = "69 % to 97 %"  # fraction of true positions inside the 95 % ell
 DECIDED_WRONG = "0.2 % to 1.3 %"  # fraction of decided triplets that are wrong
 INTERRUPTED = "it was interrupted"
 LEAST = 0.05  # smallest probability of a neighbour that is listed
-MOST_LISTED = 2_000  # objects: with more, no neighbours are listed
+MOST_LISTED = 2_000  # with more objects, no neighbours are listed
 MOST_NAMED = 5  # objects named in a fact
 FITS = {
     "people": 40,

@@ -13,7 +13,7 @@ from closerthan.wording import counted, percent
 
 __all__ = ["group_names", "groups_content"]
 
-MOST_LEAVES = 300  # objects: a larger tree would be illegible
+MOST_LEAVES = 300  # number of objects; a larger tree would be illegible
 MOST_LISTED = 100  # members of a group that are listed
 
 

@@ -65,7 +65,7 @@ from closerthan.solvers.visiting_order import legs
 __all__ = ["Polyak"]
 
 SCALES = 2.0 ** (np.arange(-4, 9) / 4)  # factors tried for the size of the map after a pass
-MOST_FINISHED = 2**16  # comparisons; with more, gradients take long and Polyak steps come close enough to a minimum
+MOST_FINISHED = 2**16  # with more comparisons, gradients take long and Polyak steps come close enough to a minimum
 SMALLER = SCALES[SCALES <= 1.0] ** 4  # factors tried after the extra dimensions have been dropped
 
 

@@ -31,7 +31,7 @@ INDIVIDUALS = {
 
 MOST_LINES = 40  # people on the screen; the file lists all of them
 MOST_DIMS = 8  # dimensions on the screen
-FEWEST_TO_GROUP = 6  # people; with fewer, groups are not looked for
+FEWEST_TO_GROUP = 6  # with fewer people, groups are not looked for
 
 
 @with_options(output=OutputFolder, fitting=fitting_options(), reading=reading)
