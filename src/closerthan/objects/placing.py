@@ -175,7 +175,7 @@ def place(
                 covariances[group] = prior.covariance
                 continue
             task = _Task(new.comparisons.take(rows), map_places, group, chosen, prior)
-            places[group] = task.solved(rng)
+            places[group] = task.solve(rng)
             covariances[group] = task.covariances(places[group])
     errors = object_errors(new.comparisons, np.concatenate([map_places, places]))[len(map_places) :]
     return Placement(places, covariances, new.names, mentions.sum(axis=0), errors, map_places, names)
@@ -198,7 +198,7 @@ class _Task:
         self.n_new = len(group)
         self.size = math.sqrt(float(np.trace(prior.covariance)) / len(prior.covariance))
 
-    def solved(self, rng: np.random.Generator) -> Array:
+    def solve(self, rng: np.random.Generator) -> Array:
         """Place one object after another, those most often compared with placed objects first; then all jointly."""
         numbers = self.comparisons.rows - self.first  # negative for objects of the map
         unplaced = list(range(self.n_new))
