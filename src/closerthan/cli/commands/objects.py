@@ -1,5 +1,6 @@
 """Commands about objects: ``place`` new ones on a map, ``cluster`` them, find ``central`` ones and outliers."""
 
+import warnings
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -74,7 +75,10 @@ def place(
     if file is not None:
         # The objects of a map without names are numbered from 0.
         numbering = {} if result.names is not None or file.suffix.lower() == ".mat" else {"numbering": "0-based"}
-        contents = reading.read(file, **numbering)
+        with warnings.catch_warnings():
+            # Objects of the map that do not occur in these answers keep their positions.
+            warnings.filterwarnings("ignore", ".*occur in no comparison")
+            contents = reading.read(file, **numbering)
         print_summary(contents.summary)
         answers = contents.comparisons
     table: Any = None
