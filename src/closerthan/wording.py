@@ -83,12 +83,13 @@ def counts_in_words(counts: Mapping[str, int]) -> str:
 
     Examples
     --------
-    >>> counts_in_words({"ties": 3, "self_pairs": 1})
-    '3 ties, 1 self pair'
+    >>> counts_in_words({"ties": 3, "self_pairs": 1, "excluded_by_where": 2})
+    '3 ties, 1 self pair, 2 excluded by where'
     """
+    words = [(number, name.replace("_", " ")) for name, number in counts.items()]
     return ", ".join(
-        counted(count, reason.replace("_", " ").removesuffix("s")) if reason.endswith("s") else f"{count:,} {reason}"
-        for reason, count in counts.items()
+        counted(number, name.removesuffix("s")) if name.endswith("s") else f"{number:,} {name}"
+        for number, name in words
     )
 
 

@@ -204,8 +204,9 @@ class PeopleMaps:
         if self.consistencies_differ:
             gain = evidence.gain_of_consistency
             return (
-                f"{everybody} differ in how consistently they answer, which gains {gain.in_words} over {one}, "
-                f"{p_value(gain.p_value)}; there is no evidence that they weigh the dimensions differently"
+                f"{everybody} differ in how consistently they answer: a consistency for each person gains "
+                f"{gain.in_words} over {one}, {p_value(gain.p_value)}; there is no evidence that they weigh the "
+                "dimensions differently"
             )
         return (
             f"there is no evidence that {everybody} differ: with individual weights, the map does not predict new "
