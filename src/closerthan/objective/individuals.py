@@ -241,7 +241,7 @@ class IndividualObjective(MeanLoss):
         return other
 
     def start(self, individuals: Individuals) -> Point:
-        """Return the point of a map and log weights, as far as the prior admits these."""
+        """Return the point of a map and log weights; parts of the weights whose prior spread is 0 are dropped."""
         latent = individuals.log_weights @ np.linalg.pinv(self._factor)
         return self.at(latent if self._fixed is not None else np.vstack([individuals.x, latent]))
 
