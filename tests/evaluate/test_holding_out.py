@@ -215,8 +215,8 @@ def test_single_comparisons_claim_too_low_an_error_and_too_many_dimensions():
     assert claimed < true - 0.15
     assert abs(honest - true) < 0.05
     eight_instead_of_two = {by: gain(scores[by][1], scores[by][4]) for by in scores}
-    assert eight_instead_of_two["comparisons"].is_sure
-    assert not eight_instead_of_two["answers"].is_sure
+    assert eight_instead_of_two["comparisons"].is_significant
+    assert not eight_instead_of_two["answers"].is_significant
 
 
 class TestCarriedAlong:

@@ -26,8 +26,8 @@ def test_preferences_and_repetition_are_found_and_nothing_else(preferring):
     effects = preferring[1]
     assert effects.terms == ("positions", "repetition")
     assert repr(effects) == "AnswerEffects(10 people, 8 objects, 2 dimensions: positions and repetition)"
-    assert all(effects.evidence.added[name].is_sure for name in effects.terms)
-    assert not effects.evidence.beyond["lapses"].is_sure
+    assert all(effects.evidence.added[name].is_significant for name in effects.terms)
+    assert not effects.evidence.beyond["lapses"].is_significant
 
 
 def test_the_preferences_of_people_are_recovered(preferring):

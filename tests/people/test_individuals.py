@@ -217,6 +217,6 @@ def test_a_gain_is_significant_only_if_it_exceeds_its_noise():
     rng = np.random.default_rng(0)
     before, noise = np.full(400, -1.0), rng.standard_normal(400)
     units = np.arange(400)
-    assert BitsGain.of(before, before + 0.3 + noise, units, None).is_sure
-    assert not BitsGain.of(before, before - 0.3 + noise, units, None).is_sure
-    assert not BitsGain.of(before, before, units, None).is_sure
+    assert BitsGain.of(before, before + 0.3 + noise, units, None).is_significant
+    assert not BitsGain.of(before, before - 0.3 + noise, units, None).is_significant
+    assert not BitsGain.of(before, before, units, None).is_significant

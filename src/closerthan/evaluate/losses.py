@@ -84,7 +84,7 @@ class LossComparison:
     @property
     def sentences(self) -> list[str]:
         """The losses that predict best, and the basis of this verdict, in words."""
-        tied = [name for name, gap in self.behind.items() if not gap.is_sure]
+        tied = [name for name, gap in self.behind.items() if not gap.is_significant]
         verdict = f"{self.best} has the lowest held-out error"
         if tied:
             verdict += f"; not significantly worse: {', '.join(tied)}"

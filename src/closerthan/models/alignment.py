@@ -86,18 +86,18 @@ class HeldOutGain(NamedTuple):
     @property
     def is_better(self) -> bool:
         """True if aligned features predict significantly better than unchanged, exchanged and no features."""
-        beats_exchanged = self.over_exchanged is None or self.over_exchanged.is_sure
-        return self.gain.is_sure and beats_exchanged and self.aligned.low > self.aligned.chance
+        beats_exchanged = self.over_exchanged is None or self.over_exchanged.is_significant
+        return self.gain.is_significant and beats_exchanged and self.aligned.low > self.aligned.chance
 
     @property
     def verdict(self) -> str:
         """A sentence that says whether the aligned features predict better than the unchanged ones."""
-        if self.gain.is_sure and self.over_exchanged is not None and not self.over_exchanged.is_sure:
+        if self.gain.is_significant and self.over_exchanged is not None and not self.over_exchanged.is_significant:
             return (
                 "the features of new objects do not clearly help: if new objects exchange their features, the accuracy "
                 f"falls by {self.over_exchanged}"
             )
-        if self.gain.is_sure and not self.is_better:
+        if self.gain.is_significant and not self.is_better:
             return f"not clearly better than chance, {percent(self.aligned.chance)}"
         how = "better" if self.is_better else "worse" if self.gain.high < 0 else "not clearly better"
         return f"{how} than the unchanged features; the gain is {self.gain}"
@@ -266,7 +266,7 @@ def align(
     >>> aligned = ct.align(features, answers, similarity="euclidean")
     >>> aligned
     Alignment(40 objects, 5 dimensions, euclidean, new answers: 86.5 % right, new objects: 86.0 % right)
-    >>> aligned.new_objects.gain.is_sure
+    >>> aligned.new_objects.gain.is_significant
     True
     >>> aligned.transform(features[:3]).shape
     (3, 5)

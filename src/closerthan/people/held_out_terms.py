@@ -354,7 +354,7 @@ class _Prediction(NamedTuple):
 
 def _is_clear(gain: BitsGain) -> bool:
     """Return whether the whole 95 % interval of a gain is positive."""
-    return gain.is_sure and gain.low > 0
+    return gain.is_significant and gain.low > 0
 
 
 def _name(terms: Terms, has_map: bool) -> str:

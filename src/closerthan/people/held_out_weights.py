@@ -58,7 +58,7 @@ class BitsGain(NamedTuple):
     p_value: float
 
     @property
-    def is_sure(self) -> bool:
+    def is_significant(self) -> bool:
         """True if the second model is significantly better."""
         return self.mean > 0 and self.p_value < SIGNIFICANT
 

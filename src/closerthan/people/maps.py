@@ -136,12 +136,12 @@ class PeopleMaps:
     @property
     def weights_differ(self) -> bool:
         """True if weights predict held-out answers significantly better than a consistency per person alone."""
-        return self.evidence is not None and self.spread.weights > 0 and self.evidence.gain_of_weights.is_sure
+        return self.evidence is not None and self.spread.weights > 0 and self.evidence.gain_of_weights.is_significant
 
     @property
     def consistencies_differ(self) -> bool:
         """True if a consistency per person predicts held-out answers significantly better than one map for all."""
-        return self.evidence is not None and self.evidence.gain_of_consistency.is_sure
+        return self.evidence is not None and self.evidence.gain_of_consistency.is_significant
 
     @property
     def verdict(self) -> str:
@@ -219,7 +219,9 @@ class PeopleMaps:
             "as a check, weights fitted after the people's names were shuffled among the answers "
             f"{'gain' if gain.mean > 0 else 'lose'} {abs(gain.mean):.3f} bits per answer compared with one map"
         )
-        return f"{sentence}, more than chance explains: do not rely on these results" if gain.is_sure else sentence
+        return (
+            f"{sentence}, more than chance explains: do not rely on these results" if gain.is_significant else sentence
+        )
 
     @checked
     def map_of(self, person: str) -> Array:
