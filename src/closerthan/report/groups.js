@@ -156,7 +156,7 @@ const Groups = (() => {
     box.append(scroll);
     if (hasCertainty) {
       box.append(
-        make("p", "Certainty: fraction of maps fitted to resampled answers on which two of its objects share a group.", {
+        make("p", "Certainty: fraction of maps of resampled answers on which two of its objects share a group.", {
           className: "faint",
         }),
       );
