@@ -44,7 +44,8 @@ class Simulation:
     level: Annotated[
         float | None,
         typer.Option(
-            metavar="NUMBER", help="Level of flip (the fraction) or distance (relative to a typical distance). [0.1]"
+            metavar="NUMBER",
+            help="Level of flip (the fraction) or distance (relative to a typical distance); by default 0.1.",
         ),
     ] = None
 

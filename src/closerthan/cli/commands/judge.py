@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from closerthan.evaluate.facts import Fact
     from closerthan.files.meaning.answers import Answers
 
-FOLDS_HELP = "Number of parts; each is held out once. [5, or the number of people if it is smaller]"
+FOLDS_HELP = "Number of parts; each is held out once. By default 5, or the number of people if it is smaller."
 
 DIMS_BY = "people if there are at least ten, otherwise as for fit"
 

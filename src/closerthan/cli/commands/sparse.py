@@ -33,7 +33,12 @@ class Estimation:
     dims: Annotated[
         int | None,
         typer.Option(
-            "--dims", "-d", metavar="NUMBER", min=1, help="Dimensions to start with; those not needed are dropped. [60]"
+            "--dims",
+            "-d",
+            metavar="NUMBER",
+            min=1,
+            help="Dimensions to start with; those not needed are dropped. By default 60, or half the number of objects "
+            "if that is less.",
         ),
     ] = None
     penalty: Annotated[
