@@ -142,7 +142,7 @@ def test_a_map_of_the_answers_recovers_the_distances():
     ("model", "options", "message"),
     [
         (np.eye(4), {"similarity": "manhattan"}, "similarity is 'manhattan'; choose from: cosine"),
-        (np.ones((4, 2)), {}, "there is no answer to any of the questions"),
+        (np.ones((4, 2)), {}, "the model can answer none of the questions"),
         (np.ones((4, 3)), {"similarity": "similarities"}, "square"),
         (np.arange(16.0).reshape(4, 4), {"similarity": "similarities"}, r"it must be symmetric; average both halves"),
         ([[1.0, np.nan]] * 4, {}, "has nan in row 0"),

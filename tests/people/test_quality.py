@@ -447,7 +447,7 @@ def test_without_repeats_there_is_no_ceiling():
 
 @pytest.mark.parametrize("judge", [ct.assess_people, ct.group_people])
 def test_people_must_be_known_and_several(judge):
-    with pytest.raises(ValueError, match=r"needs at least two people, but nothing says who gave the answers"):
+    with pytest.raises(ValueError, match=r"needs at least two people, but it is not known who gave the answers"):
         judge(ct.Comparisons.from_triplets([[0, 1, 2], [1, 0, 2]]))
     with pytest.raises(ValueError, match="all answers are from one person"):
         judge(ct.Comparisons.from_triplets([[0, 1, 2], [1, 0, 2]], people=["ann", "ann"]))

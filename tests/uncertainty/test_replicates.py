@@ -121,7 +121,7 @@ def test_without_all_parts_of_the_committee_replicates_predict():
     ("answers", "by", "words"),
     [
         (with_people(1), "people", "all answers are from one person"),
-        (ANSWERS, "people", "nothing says who gave the answers"),
+        (ANSWERS, "people", "it is not known who gave the answers"),
         (ANSWERS, "comparisons", 'replicates resample "people", "blocks" or "answers"'),
     ],
 )

@@ -64,7 +64,7 @@ STRONG_PENALTIES = (2.0, 4.0)  # added for many answers; fitted only if the next
 MANY_ANSWERS = MOST_FINISHED
 FIRST = (("tste-2", 0.1), ("ste", 0.1), ("gnmds", 0.1), ("soe", 0.1))  # the search begins at the best of these
 COMMON = ("tste-2", 0.1)  # the candidate whose map all others start from
-KEPT = 5  # candidates that remain after each round
+SURVIVORS = 5  # candidates that remain after each round
 CLEARLY = 1.0  # standard errors by which a candidate must be behind to drop out, on the same answers
 ROUNDS = 2
 PARTS_SEED = 0  # of the parts of the answers and the maps that candidates start from, whatever the seed of the fit
@@ -79,7 +79,7 @@ MOST_DESCENDED = 20_000  # comparisons up to which candidates are fitted by L-BF
 FITTED = 12_000  # comparisons to fit in each round; more would not change the choice
 ENOUGH = 20  # comparisons per coordinate to fit, if that is more than FITTED
 HELD_OUT = 0.25  # fraction of the answers in each round; with 0.1, chance matters more
-MOST_HELD_OUT = 20_000  # comparisons; more would not improve the choice
+MOST_HELD_OUT = 20_000  # number of comparisons; more would not improve the choice
 WITHOUT_RACE = "ste"  # the loss if nothing can be held out
 STARTS = 4  # starts of the winner, unless the user specifies a number or there are MANY_ANSWERS
 MOST_DRAWN = 60_000_000  # comparisons from a file larger than memory, for all rounds; they are copied several times
@@ -397,7 +397,7 @@ class Race:
             self.rounds.append(Round.of(wrong, group, held_out.weights))
             if number == ROUNDS - 1 or time.perf_counter() >= self._setup.until:
                 break
-            alive = _promising(self.rounds, wrong)[:KEPT]
+            alive = _promising(self.rounds, wrong)[:SURVIVORS]
             if len(alive) == 1:
                 break
         return table(self.rounds, self._train_errors)

@@ -211,7 +211,7 @@ class IndividualObjective(MeanLoss):
     spread
         The prior of the log weights.
     fixed
-        A map that stays as it is while the weights are fitted; None: it is fitted as well.
+        A map that stays as it is while the weights are fitted; None means that it is fitted as well.
     n_threads
         Number of threads; the results do not depend on it.
     block_rows
@@ -244,7 +244,7 @@ class IndividualObjective(MeanLoss):
         return other
 
     def start(self, individuals: Individuals) -> Point:
-        """Return the point of a map and log weights, as far as the prior admits these."""
+        """Return the point of a map and log weights; parts of the weights whose prior spread is 0 are dropped."""
         latent = individuals.log_weights @ np.linalg.pinv(self._factor)
         return self.at(latent if self._fixed is not None else np.vstack([individuals.x, latent]))
 

@@ -55,7 +55,7 @@ PER_THREAD = 2_000  # comparisons that a thread predicts at a time
 MOST_FOR_SPREAD = 4_000  # comparisons from which the spread of a map's log odds is estimated
 STUDIES = 4  # simulated studies, to calibrate the probabilities of neighbours
 REPLICATES_OF_STUDY = 25  # at most; 4 x 25 replicates take as long as the usual 100 of the real answers
-MOST_SIMULATED = 200_000  # comparisons: simulated studies of larger data would take too long
+MOST_SIMULATED = 200_000  # with more comparisons, simulated studies would take too long
 LOG_SLOPES = (-4.0, 2.0)  # search interval for the logarithm of the slope from a map's log odds to the committee's
 LEAST = 1e-12  # lower bound of probabilities before their logarithm is taken
 
@@ -95,7 +95,7 @@ def resampling_unit(answers: Comparisons, by: str = AUTO) -> str:
     n_people = answers.n_people
     if by == "people" and n_people is None:
         way_out = "pass people= with the comparisons, or {by}"
-        raise ParameterError("by", by, "nothing says who gave the answers", way_out, by="answers")
+        raise ParameterError("by", by, "it is not known who gave the answers", way_out, by="answers")
     if by == "people" and n_people == 1:
         raise ParameterError("by", by, "all answers are from one person", "pass {by}", by="answers")
     if by == AUTO:

@@ -78,7 +78,7 @@ def ask(
     seed: Annotated[
         int, typer.Option(metavar="NUMBER", min=0, help="The same seed shuffles options in the same way.")
     ] = SEED,
-    force: Annotated[bool, typer.Option("--force", help="Begin again instead of continuing.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Start over instead of continuing.")] = False,
     reading: AnswersReader,
 ) -> None:
     """Put questions to a program, such as a language model behind a command, and write its answers.

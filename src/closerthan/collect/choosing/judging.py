@@ -114,7 +114,7 @@ def plane(embedding: Array, before: list[list[float]] | None) -> Array:
 def ellipses(answers: Comparisons, maps: Array, embedding: Array, axes: Array) -> list[list[float]]:
     """Return the 95 % ellipse of each object: semi-axes, and the angle of the longer one in degrees.
 
-    Maps are aligned as in :func:`closerthan.replicate`: objects count by their number of answers.
+    Maps are aligned as in :func:`closerthan.replicate`: each object is weighted by its number of answers.
     """
     aligned = align(maps, embedding, mentions(answers).astype(np.float64), scaling=True)
     # Ellipses are computed in the plane, for which a few maps suffice whatever the dimension of the map.

@@ -83,7 +83,7 @@ class Study:
         The items before and after the questions, the question about the instructions, and the text of the last page.
     places, until
         The number of complete participants after which nobody else is admitted (0: no limit), and the time after which
-        nobody is, in seconds since 1970 (None: no limit).
+        nobody is, in seconds since 1970 (None for no limit).
     dimensions
         The dimension of the map.
     origins
