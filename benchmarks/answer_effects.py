@@ -169,13 +169,13 @@ def truths(effects: AnswerEffects, truth: People) -> dict[str, np.ndarray]:
 
 def recovered(name: str, world: World, n_studies: int) -> list[str]:
     """Return a row of the table of recovered parameters."""
-    kept: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
     correlations: dict[str, list[float]] = {"positions": [], "repetition": [], "lapses": []}
     covered, nu = [], []
     for seed in range(n_studies):
         study = world.study(seed)
         effects = fitted(study, seed)
-        kept.update(effects.kept)
+        counts.update(effects.terms)
         columns = {effect.name: (place, effect.term) for place, effect in enumerate(effects.effects)}
         for title, true in truths(effects, study.truth).items():
             place, term = columns[title]
@@ -183,9 +183,9 @@ def recovered(name: str, world: World, n_studies: int) -> list[str]:
             covered.append(np.mean((effects.low[:, place] <= true) & (true <= effects.high[:, place])))
         nu += [effects.typical[columns["tie"][0]]] if "tie" in columns else []
     means = [f"{np.mean(values):.2f}" if values else "" for values in correlations.values()]
-    found = ", ".join(f"{term} {number}" for term, number in kept.items())
+    chosen = ", ".join(f"{term} {number}" for term, number in counts.items())
     of_ties = f"{np.mean(nu):.2f} ({world.ties:g})" if nu else ""
-    return [name, str(n_studies), found, *means, of_ties, percent(float(np.mean(covered)), 0)]
+    return [name, str(n_studies), chosen, *means, of_ties, percent(float(np.mean(covered)), 0)]
 
 
 def measure_recovery(quick: bool) -> None:
@@ -207,7 +207,7 @@ def claimed(name: str, world: World, n_studies: int) -> list[str]:
     """Return a row of the table of false claims."""
     claims: Counter[str] = Counter()
     for seed in range(n_studies):
-        terms = fitted(world.study(1000 + seed), seed).kept
+        terms = fitted(world.study(1000 + seed), seed).terms
         claims.update(terms)
         claims["any"] += bool(terms)
     number = claims.pop("any", 0)

@@ -36,7 +36,7 @@ WINDOWS = (1, 3, 6)
 PATIENCES = (5, 20, 40)
 WORTHWHILE = (0.01, 0.03, 0.1)
 RACE: dict[str, tuple[Any, ...]] = {  # numbers of fit/loss_race.py, and their neighbours
-    "KEPT": (3, 8),
+    "SURVIVORS": (3, 8),
     "ROUNDS": (1, 3),
     "LONGER": (1, 4),
     "EPOCHS": (1, 3),
@@ -462,7 +462,7 @@ def write_page(pool: ProcessPoolExecutor, seeds: int, path: Path) -> None:
         "```{include} measured/defaults-race.md",
         "```",
         "",
-        "Rows without an effect above can have one elsewhere. `MOST_ITERATIONS` = 8 lowers the accuracy after chosen questions about 90 eggs on a line from 95.3 to 94.6 % (4 studies). `LONGER` = 1 raises the errors of six sets of people's answers by .0007 ± .0003. `CLEARLY` saves up to a tenth of the time on clean answers, `KEPT` up to a fifth on people's. `small_start` = 1 raises errors by .001 ± .0006 on average over 22 sets of simulated answers, by .004 ± .003 on a line, and by .003 for losses without a penalty on the ten shapes of `benchmarks.better_maps`. More starts than one do not lower the errors of people's answers either; four show whether different starts lead to the same map.",
+        "Rows without an effect above can have one elsewhere. `MOST_ITERATIONS` = 8 lowers the accuracy after chosen questions about 90 eggs on a line from 95.3 to 94.6 % (4 studies). `LONGER` = 1 raises the errors of six sets of people's answers by .0007 ± .0003. `CLEARLY` saves up to a tenth of the time on clean answers, `SURVIVORS` up to a fifth on people's. `small_start` = 1 raises errors by .001 ± .0006 on average over 22 sets of simulated answers, by .004 ± .003 on a line, and by .003 for losses without a penalty on the ten shapes of `benchmarks.better_maps`. More starts than one do not lower the errors of people's answers either; four show whether different starts lead to the same map.",
         "",
         f"The same with half the number of seeds for the {sum(20_000 < shape.n_triplets <= 200_000 for shape in SHAPES)} shapes with 50,000 to 200,000 triplets:",
         "",

@@ -85,7 +85,7 @@ class Measured(NamedTuple):
     """A gain estimated by cross-validation, and the true gain of the same maps."""
 
     covered: bool
-    is_sure: bool
+    is_significant: bool
     true: float
 
 
@@ -110,7 +110,7 @@ def measured_gain(n_people: int, third: float, rng: np.random.Generator) -> Meas
         true.append(float(np.mean(errors)))
     estimate = gain(*scores)
     real = true[0] - true[1]
-    return Measured(estimate.low <= real <= estimate.high, estimate.is_sure, real)
+    return Measured(estimate.low <= real <= estimate.high, estimate.is_significant, real)
 
 
 def choices(n_sets: int, rng: np.random.Generator) -> list[str]:
@@ -148,7 +148,7 @@ def intervals(n_sets: int, rng: np.random.Generator) -> list[str]:
             f"{n_people}" if n_people else "questions",
             f"{percentage_points(true.mean(), 2)} ± {percentage_points(true.std(), 2)}",
             f"{sum(each.covered for each in gains)} of {n_sets}",
-            f"{sum(each.is_sure for each in gains)} of {n_sets}",
+            f"{sum(each.is_significant for each in gains)} of {n_sets}",
         ])  # fmt: skip
         print(*rows[-1], sep="  ", flush=True)
     titles = ["size of the third dimension", "people", "true gain, points", "interval contains it", "called better"]

@@ -78,7 +78,7 @@ def judged(parts: Parts, n_dims: int, loss: str) -> tuple[Surest, Surest]:
     scores, weights, units = (np.concatenate(column) for column in columns)
     committee = ct.uncertainty.committee.Committee.merged(committees, scores, weights, units)
     odds = committee.mean_log_odds(new, result.loss)
-    both = (Calibration.fitted(scores, weights, lapses=False), committee.calibration)
+    both = (Calibration.fitted(scores, weights, fit_lapses=False), committee.calibration)
     return surest(both[0].probability(odds)), surest(both[1].probability(odds))
 
 

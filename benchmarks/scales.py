@@ -37,11 +37,11 @@ class Study(NamedTuple):
 
     def answers(self, seed: int) -> ct.Comparisons:
         rng = np.random.default_rng([self.n_levels, self.repeats, seed])
-        shown = np.repeat(list(itertools.combinations(range(self.n_levels), self.size)), self.repeats, axis=0)
-        lower, higher = shown[:, :2], shown[:, -2:]
+        screens = np.repeat(list(itertools.combinations(range(self.n_levels), self.size)), self.repeats, axis=0)
+        lower, higher = screens[:, :2], screens[:, -2:]
         difference = np.diff(self.psi[higher])[:, 0] - np.diff(self.psi[lower])[:, 0]
         chance = self.lapse_rate / 2 + (1 - self.lapse_rate) * ndtr(difference / self.sigma)
-        larger = rng.random(len(shown)) < chance
+        larger = rng.random(len(screens)) < chance
         pairs = np.where(larger[:, None], np.hstack([lower, higher]), np.hstack([higher, lower]))
         return ct.Comparisons.from_quadruplets(pairs, n_objects=self.n_levels)
 

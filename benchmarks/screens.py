@@ -37,9 +37,9 @@ SHARES = {"random": Shares(1.0, 0.0, 0.0, 0.0), "chosen": Shares(0.15, 0.0, 0.0,
 
 def accuracies(world: tuple[str, int, int, int, int], seed: int) -> list[float]:
     """Return the accuracies with random and with chosen questions, about the same objects."""
-    kind, shown, picks, n_objects, n_dims = world
+    kind, n_options, picks, n_objects, n_dims = world
     objects = tuple(Stimulus(str(number), "", None, str(number)) for number in range(n_objects))
-    settings = {"kind": kind, "shown": shown, "picks": picks, "dimensions": n_dims, "number": n_objects}
+    settings = {"kind": kind, "shown": n_options, "picks": picks, "dimensions": n_dims, "number": n_objects}
     last = []
     for shares in SHARES.values():
         study = Study(Path(), "", "", "", "", objects, shares=shares, **settings)
@@ -49,13 +49,13 @@ def accuracies(world: tuple[str, int, int, int, int], seed: int) -> list[float]:
 
 
 def row_of(world: tuple[str, int, int, int, int], results: np.ndarray) -> list[str]:
-    kind, shown, picks, n_objects, n_dims = world
+    kind, n_options, picks, n_objects, n_dims = world
     difference = 100 * (results[:, 1] - results[:, 0])
     error = difference.std(ddof=1) / len(difference) ** 0.5 if len(difference) > 1 else np.nan
     means = map(percentage_points, results.mean(axis=0))
-    left = (1 - results[:, 1].mean()) / (1 - results[:, 0].mean())
-    title = f"{kind} {picks} of {shown}, {n_objects} objects in {n_dims}-D"
-    return [title, f"{ROUNDS * FEWEST * n_dims}", *means, f"{difference.mean():+.1f} ± {error:.1f}", f"{left:.2f}"]
+    remaining = (1 - results[:, 1].mean()) / (1 - results[:, 0].mean())
+    title = f"{kind} {picks} of {n_options}, {n_objects} objects in {n_dims}-D"
+    return [title, f"{ROUNDS * FEWEST * n_dims}", *means, f"{difference.mean():+.1f} ± {error:.1f}", f"{remaining:.2f}"]
 
 
 def main() -> None:

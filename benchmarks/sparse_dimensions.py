@@ -151,11 +151,11 @@ def measured_fits(
     result = ct.sparse_dimensions(answers, options.dims, device=options.device, n_refits=options.refits)
     seconds = time.perf_counter() - began
     scores.append(scored(name, f"closerthan, {options.refits} refits", seconds, result.weights, test, true))
-    print(scores[-1], result.tried, f"{int(result.is_reproducible.sum())} reproducible", flush=True)
+    print(scores[-1], result.candidates, f"{int(result.is_reproducible.sum())} reproducible", flush=True)
     if true is not None:
-        kept = result.weights[:, result.is_reproducible]
-        if kept.shape[1]:
-            print("  reproducible ones:", scored(name, "reproducible", seconds, kept, test, true), flush=True)
+        reproducible = result.weights[:, result.is_reproducible]
+        if reproducible.shape[1]:
+            print("  reproducible ones:", scored(name, "reproducible", seconds, reproducible, test, true), flush=True)
     began = time.perf_counter()
     alone = ct.sparse_dimensions(answers, options.dims, device=options.device, n_refits=0, penalty=result.penalty)
     scores.append(scored(name, "closerthan, penalty fixed", time.perf_counter() - began, alone.weights, test, true))

@@ -36,7 +36,7 @@ for number, embedding in enumerate(views.maps):
 # %%
 # Draw them side by side, and print the answers that distinguish them: right on one map and wrong on the other.
 figure = views.plot()
-for title, rows in zip(views.titles, views.telling(answers, 2), strict=True):
+for title, rows in zip(views.titles, views.distinguishing(answers, 2), strict=True):
     print(title, answers.rows[rows].tolist())
 
 # %%

@@ -2,7 +2,7 @@
 Dimensions that people can name
 ===============================
 
-The coordinates of a map can be rotated, so its axes have no meaning. Sparse, non-negative dimensions (SPoSE) do: each
+The coordinates of a map can be rotated, so its axes have no meaning. Sparse, non-negative dimensions (SPoSE) have one: each
 is about a few objects, and a look at those with the largest weights suggests its name.
 """
 

@@ -33,7 +33,7 @@ LAPSE_ODDS = (float(logit(LEAST_LAPSE)), float(logit(MOST_LAPSE)))
 SPREADS = np.array([SLOPE_SPREAD, POWER_SPREAD, math.inf])  # prior spreads of the parameters of Calibration
 LOG_SLOPE_STEP = 1e-4  # step of a difference quotient
 FIRST_LAPSES = (0.02, 0.2, 0.5)  # starting values of the fit: a low power without lapses can be a local optimum
-MOST_FROM_ALL_STARTS = 100_000  # scores; with more, only the start that is best on a sample is fitted to all
+MOST_FROM_ALL_STARTS = 100_000  # with more scores, only the start that is best on a sample is fitted to all
 MOST_WHOLE_ANSWERS = 2_000  # the same limit for whole answers, whose probabilities take longer to compute
 WORTH_THREADS = 4_000  # number of scores from which the fits from all starting values run in parallel
 FEWEST_TO_DOUBT = 30  # independent answers in a tenth, set by judgement; fewer are inconclusive
@@ -113,8 +113,8 @@ class Calibration:
         weights: ArrayLike | None = None,
         *,
         units: ArrayLike | None = None,
-        bent: bool = True,
-        lapses: bool = True,
+        fit_power: bool = True,
+        fit_lapses: bool = True,
     ) -> Self:
         """Fit the curve to the scores of held-out answers by penalised maximum likelihood.
 
@@ -127,9 +127,9 @@ class Calibration:
         units
             Number of the answer or person that each score belongs to; scores of one unit may be right or wrong
             together. By default all scores are independent.
-        bent
+        fit_power
             Whether the power is fitted, or stays at 1.
-        lapses
+        fit_lapses
             Whether the lapse rate is fitted, or stays at 0.
 
         Examples
@@ -157,21 +157,23 @@ class Calibration:
                 log_slope, log_power, lapse_odds = parameters
                 curve = sign * np.exp(log_slope + np.exp(log_power) * log_size)
                 logs = -np.logaddexp(0.0, -curve)
-                total, attentive, by_odds = _with_lapses(logs, math.log(0.5), weight, lapse_odds if lapses else None)
+                total, attentive, by_odds = _with_lapses(
+                    logs, math.log(0.5), weight, lapse_odds if fit_lapses else None
+                )
                 by_curve = -attentive * expit(-curve) * curve
                 slopes = np.array([np.sum(by_curve), np.sum(by_curve * np.exp(log_power) * log_size), by_odds])
                 slopes += parameters / SPREADS**2
-                slopes[1] *= bent
+                slopes[1] *= fit_power
                 return total + 0.5 * float(np.sum((parameters / SPREADS) ** 2)), slopes
 
             return cost
 
-        bounds = [LOG_SLOPES, LOG_POWERS if bent else (0.0, 0.0), LAPSE_ODDS]
-        starts = [np.array([0.0, 0.0, logit(first)]) for first in (FIRST_LAPSES if lapses else FIRST_LAPSES[:1])]
+        bounds = [LOG_SLOPES, LOG_POWERS if fit_power else (0.0, 0.0), LAPSE_ODDS]
+        starts = [np.array([0.0, 0.0, logit(first)]) for first in (FIRST_LAPSES if fit_lapses else FIRST_LAPSES[:1])]
         on_sample = cost_of(every) if (every := math.ceil(len(score) / MOST_FROM_ALL_STARTS)) > 1 else None
         log_slope, log_power, lapse_odds = _minimum(cost_of(1), on_sample, bounds, starts, len(score))
         power = math.exp(log_power)
-        lapse = float(expit(lapse_odds)) if lapses else 0.0
+        lapse = float(expit(lapse_odds)) if fit_lapses else 0.0
         fit = cls(math.exp(log_slope) / unit**power, power, len(score), lapse=lapse)
         return dataclasses.replace(fit, tenths=tenths(fit.probability(score), all_weights, units))
 
@@ -307,7 +309,7 @@ def _with_lapses(
     weights
         Weight of each answer.
     lapse_odds
-        Log odds of the lapse rate; None: there are no lapses.
+        Log odds of the lapse rate; None means that there are no lapses.
     """
     if lapse_odds is None:
         return -float(np.sum(weights * logs)), weights, 0.0

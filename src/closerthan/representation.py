@@ -10,7 +10,7 @@ __all__ = ["shows_fields", "tabulated"]
 
 Class = TypeVar("Class", bound=type)
 
-MOST_ITEMS = 6  # items of a sequence or mapping that are listed; of more, only the number is shown
+MOST_ITEMS = 6  # a sequence or mapping with more items is shown as their number
 
 
 def tabulated(kind: Class) -> Class:

@@ -253,7 +253,7 @@ class Settings:
         metavar="NUMBER",
         kind=int,
         least=1,
-        help="Epochs over which --tolerance measures progress. [3]",
+        help="Epochs over which --tolerance measures progress; by default 3.",
     )
     patience: int | None = _setting(
         None,
@@ -261,7 +261,7 @@ class Settings:
         metavar="NUMBER",
         kind=int,
         least=1,
-        help="Epochs that --validation waits for a better error. [20]",
+        help="Epochs that --validation waits for a better error; by default 20.",
     )
     time_limit: float | None = _setting(
         None, "--time-limit", metavar="SECONDS", kind=float, help="Stop after this time, with the best map so far."

@@ -2,11 +2,12 @@
 
 import html
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 __all__ = [
     "approximate_duration",
     "counted",
+    "counts_in_words",
     "file_size",
     "first_few",
     "html_table",
@@ -75,6 +76,21 @@ def counted(number: int, noun: str) -> str:
     ('1 epoch', '1,200 epochs')
     """
     return f"{number:,} {noun}{'s' * (number != 1)}"
+
+
+def counts_in_words(counts: Mapping[str, int]) -> str:
+    """Return numbers in words, by names such as those of reasons for which rows were dropped.
+
+    Examples
+    --------
+    >>> counts_in_words({"ties": 3, "self_pairs": 1, "excluded_by_where": 2})
+    '3 ties, 1 self pair, 2 excluded by where'
+    """
+    words = [(number, name.replace("_", " ")) for name, number in counts.items()]
+    return ", ".join(
+        counted(number, name.removesuffix("s")) if name.endswith("s") else f"{number:,} {name}"
+        for number, name in words
+    )
 
 
 def approximate_duration(seconds: float) -> str:

@@ -118,7 +118,7 @@ def test_a_saved_result_is_read_back(dimensions, tmp_path):
     for name in ("weights", "correlations"):
         assert np.array_equal(getattr(again, name), getattr(dimensions, name))
     assert again.settings == dimensions.settings
-    assert again.tried == dimensions.tried
+    assert again.candidates == dimensions.candidates
 
 
 def test_a_file_of_another_kind_is_refused(tmp_path):

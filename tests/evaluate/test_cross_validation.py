@@ -73,8 +73,8 @@ BEFORE = (0.30, 0.32, 0.28, 0.31, 0.29)
 
 
 def test_a_constant_gain_is_significant_and_a_variable_one_is_not():
-    assert gain(scores_of(BEFORE), scores_of([0.25, 0.27, 0.24, 0.26, 0.24])).is_sure
-    assert not gain(scores_of(BEFORE), scores_of([0.20, 0.40, 0.20, 0.38, 0.20])).is_sure
+    assert gain(scores_of(BEFORE), scores_of([0.25, 0.27, 0.24, 0.26, 0.24])).is_significant
+    assert not gain(scores_of(BEFORE), scores_of([0.20, 0.40, 0.20, 0.38, 0.20])).is_significant
 
 
 def test_an_error_that_all_units_share_is_no_more_certain_than_their_number_allows():
@@ -84,11 +84,11 @@ def test_an_error_that_all_units_share_is_no_more_certain_than_their_number_allo
     assert scores_of(np.zeros(3000)).interval.high < 0.01
 
 
-@pytest.mark.parametrize(("n_units", "is_sure"), [(3, False), (8, True)])
-def test_a_gain_that_all_units_share_is_significant_only_if_there_are_enough(n_units, is_sure):
+@pytest.mark.parametrize(("n_units", "is_significant"), [(3, False), (8, True)])
+def test_a_gain_that_all_units_share_is_significant_only_if_there_are_enough(n_units, is_significant):
     found = gain(scores_of(np.ones(n_units)), scores_of(np.zeros(n_units)))
-    assert found.is_sure == is_sure
-    assert (found.p_value < 0.05) == is_sure
+    assert found.is_significant == is_significant
+    assert (found.p_value < 0.05) == is_significant
 
 
 @pytest.mark.parametrize("weight", [1.0, 50.0])

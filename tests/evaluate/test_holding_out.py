@@ -215,8 +215,8 @@ def test_single_comparisons_claim_too_low_an_error_and_too_many_dimensions():
     assert claimed < true - 0.15
     assert abs(honest - true) < 0.05
     eight_instead_of_two = {by: gain(scores[by][1], scores[by][4]) for by in scores}
-    assert eight_instead_of_two["comparisons"].is_sure
-    assert not eight_instead_of_two["answers"].is_sure
+    assert eight_instead_of_two["comparisons"].is_significant
+    assert not eight_instead_of_two["answers"].is_significant
 
 
 class TestCarriedAlong:
@@ -337,7 +337,7 @@ class TestErrors:
             lambda: ct.embed(answers, loss="auto", by="people"),
             lambda: effective_number(answers, by="people"),
         ):
-            with pytest.raises(ValueError, match=r"nothing says who gave the answers; .*\"participant\""):
+            with pytest.raises(ValueError, match=r"it is not known who gave the answers; .*\"participant\""):
                 hold_out()
         with pytest.raises(ValueError, match="pass groups="):
             next(ct.AnswerKFold(by="people").split(answers.rows))

@@ -15,12 +15,12 @@ from closerthan.fit import loss_race
 from closerthan.fit.loss_race import (
     FEW_ANSWERS,
     FIRST,
-    KEPT,
     LOSS_GRID,
     MANY_ANSWERS,
     PENALTY_GRID,
     ROUNDS,
     STRONG_PENALTIES,
+    SURVIVORS,
     Grid,
     Race,
     RaceSetup,
@@ -40,7 +40,7 @@ def test_the_table_of_candidates_is_kept_best_first(problem):
     )
     assert list(candidates) == sorted(candidates, key=lambda one: (-one.rounds, one.held_out_error))
     assert all(one.rounds <= ROUNDS for one in candidates)
-    assert sum(one.rounds == ROUNDS for one in candidates) <= KEPT
+    assert sum(one.rounds == ROUNDS for one in candidates) <= SURVIVORS
     assert (result.loss_name, result.penalty) == (candidates[0].loss, candidates[0].penalty)
     assert result.loss == loss_named(candidates[0].loss)
     assert (candidates[0].behind, candidates[0].standard_error) == (0.0, 0.0)
@@ -219,7 +219,7 @@ def test_fewer_candidates_remain_after_each_round_and_none_is_fitted_twice_in_on
     candidates = fits.candidates(answers)
     fitted = [[call.cell for call in calls[1:]] for calls in fits.rounds]
     assert all(len(cells) == len(set(cells)) for cells in fitted)
-    assert [len(cells) for cells in fitted[1:]] == [KEPT] * (ROUNDS - 1)
+    assert [len(cells) for cells in fitted[1:]] == [SURVIVORS] * (ROUNDS - 1)
     assert set(fitted[0]) > set(fitted[1])
     assert len(fitted[0]) == len(candidates)
 
@@ -239,7 +239,7 @@ def test_where_there_are_enough_candidates_only_a_few_of_the_best_are_compared_a
     fits.badness = {cell: 0.02 * worse for cell, worse in away_from(("tste-4", 0.1)).items()}
     fits.candidates(answers)
     first, second = ([call.cell for call in calls[1:]] for calls in fits.rounds[:2])
-    assert len(second) <= KEPT
+    assert len(second) <= SURVIVORS
     assert max(map(fits.badness.get, second)) <= sorted(map(fits.badness.get, first))[len(second) - 1]
 
 
@@ -489,6 +489,12 @@ def test_bad_options_are_refused_before_the_race(options, message, problem):
     assert not solver.runs
 
 
+def test_two_seeds_choose_the_same_loss_and_penalty_by_the_same_errors(problem):
+    one, other = (ct.embed(problem.train, loss="auto", seed=seed, epochs=1) for seed in (1, 2))
+    assert one.candidates == other.candidates
+    assert not np.array_equal(one.embedding, other.embedding)
+
+
 def test_the_same_seed_gives_the_same_bits_for_any_number_of_threads(problem):
     maps = [ct.embed(problem.train, loss="auto", seed=4, n_threads=n).embedding for n in (1, 3)]
     assert np.array_equal(*maps)
@@ -601,7 +607,7 @@ def test_starts_that_lead_to_different_maps_are_reported():
     vague = ct.embed(noise, loss="auto", penalty=0.001, n_starts=16, seed=0)  # a strong one leads to one map
     assert all(start.distance > 0.1 for start in vague.different_starts)
     assert 2 * len(vague.different_starts) > len(vague.close_starts)
-    advice = "of the 8 next best starts lead to a different map (Procrustes distance 0."
+    advice = "of the 8 next best starts lead to maps that differ from the best one (Procrustes distance 0."
     assert any(advice in line for line in ct.advice(noise, vague))
     [stopped] = [fact for fact in facts(vague, noise, None) if fact.name == "Stopped"]
     assert "starts lead to different maps" in stopped.note

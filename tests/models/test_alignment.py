@@ -66,7 +66,7 @@ def test_the_number_of_threads_does_not_change_anything(features, answers, align
 def test_each_penalty_improves_on_the_features(features, answers, hold_out, towards):
     found = ct.align(features, answers, similarity="euclidean", towards=towards, hold_out=hold_out, n_folds=0)
     assert found.towards == towards
-    assert {one for one, _ in found.tried} == {towards}
+    assert {one for one, _ in found.candidates} == {towards}
     assert ct.answer_accuracy(answers, found.embedding).accuracy > ct.answer_accuracy(answers, features).accuracy + 0.05
 
 

@@ -43,7 +43,7 @@ def answers_of_all_kinds(n_answers=60, seed=0):
 
 def effects_of(terms, rng):
     design = Design.of(terms, PLACES)
-    return rng.normal(size=(N_PEOPLE, design.n_numbers)) @ design.basis
+    return rng.normal(size=(N_PEOPLE, design.n_parameters)) @ design.basis
 
 
 @pytest.mark.parametrize("terms", [Terms(), ALL, Terms(positions=True, lapses=True), Terms(ties=True)])
@@ -54,7 +54,7 @@ def test_gradients_are_those_of_finite_differences(terms, loss, is_fixed):
     design, x = Design.of(terms, PLACES), rng.normal(size=(N_OBJECTS, 2))
     answers = answers_of_all_kinds()
     model = AnswerModel(answers, design, SPREADS, Penalized(loss, 0.1), n_dims=2, fixed=x if is_fixed else None)
-    point = model.vector(x, rng.normal(size=design.n_numbers), rng.normal(size=(N_PEOPLE, design.n_numbers)))
+    point = model.vector(x, rng.normal(size=design.n_parameters), rng.normal(size=(N_PEOPLE, design.n_parameters)))
     moves = 1e-6 * np.eye(len(point))[:, :, None]
     slopes = [(model.at(point + move).value - model.at(point - move).value) / 2e-6 for move in moves]
     assert np.allclose(model.at(point).gradient[:, 0], slopes, atol=1e-8)

@@ -23,7 +23,7 @@ def test_agreement_counts_informative_comparisons(answers):
             telling += 1
             right += TRUTH[i] == TRUTH[j]
     found = ct.label_scores(answers, TRUTH)
-    assert found.n_telling == telling
+    assert found.n_informative == telling
     assert found.agreement == pytest.approx(right / telling)
     assert found.agreement == pytest.approx(0.9, abs=0.03)
     assert found.standard_error == pytest.approx(np.sqrt(found.agreement * (1 - found.agreement) / telling))

@@ -197,15 +197,15 @@ def test_an_object_that_changes_its_group_is_in_doubt(tmp_path):
     maps = [np.r_[places[:5], [[x]]] for x in (0.4, 3.8, 3.9, 3.7)]
     found = ct.cluster(at(np.r_[places[:5], [[0.5]]]), 2, maps=maps)
     assert found.doubtful.tolist() == [5]
-    assert found.sureness[5] == pytest.approx(0.25)
+    assert found.certainty[5] == pytest.approx(0.25)
     found.to_csv(tmp_path / "groups.csv")
-    assert (tmp_path / "groups.csv").read_text().splitlines()[::6] == ["name,group,sureness", "5,1,0.250"]
+    assert (tmp_path / "groups.csv").read_text().splitlines()[::6] == ["name,group,certainty", "5,1,0.250"]
 
 
-def test_the_sureness_of_a_single_object_is_how_often_it_is_apart():
+def test_the_certainty_of_a_single_object_is_how_often_it_is_apart():
     maps = [[[0.0], [0.1], [9.0]], [[0.0], [5.0], [5.1]]]
     found = ct.cluster(at(maps[0]), 2, maps=maps)
-    assert found.sureness.tolist() == [0.5, 0.5, 0.5]
+    assert found.certainty.tolist() == [0.5, 0.5, 0.5]
 
 
 def test_the_tree_is_drawn_with_names_and_groups_in_colours(blobs):

@@ -77,7 +77,7 @@ def test_responsibilities_and_shares_are_probabilities(found):
 
 def test_telling_answers_are_right_on_their_own_map_alone(two_views, found):
     answers, truth, _ = two_views
-    for view, rows in enumerate(found.telling(answers, 10)):
+    for view, rows in enumerate(found.distinguishing(answers, 10)):
         assert len(rows) == 10
         assert (found.view[rows] == view).all()
         part = answers.take(rows)
@@ -93,10 +93,10 @@ def test_telling_answers_are_not_all_about_one_object_that_is_far_off():
     other = np.random.default_rng(0).permutation(line)
     other[0] = 1e3
     found = ct.objects.Views(np.stack([line, other]), np.array([0.5, 0.5]), np.full((2000, 2), 0.5), 0.0)
-    assert (rows[found.telling(rows, 6)[0]] == 0).sum() == 2
+    assert (rows[found.distinguishing(rows, 6)[0]] == 0).sum() == 2
     other[1:] = line[1:]
     found = replace(found, maps=np.stack([line, other]))
-    assert (rows[found.telling(rows, 6)[0]] == 0).sum() == 6  # nothing else tells the two apart
+    assert (rows[found.distinguishing(rows, 6)[0]] == 0).sum() == 6  # nothing else tells the two apart
 
 
 def test_views_are_drawn_side_by_side(found):

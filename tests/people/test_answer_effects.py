@@ -24,10 +24,10 @@ def undecided():
 
 def test_preferences_and_repetition_are_found_and_nothing_else(preferring):
     effects = preferring[1]
-    assert effects.kept == ("positions", "repetition")
+    assert effects.terms == ("positions", "repetition")
     assert repr(effects) == "AnswerEffects(10 people, 8 objects, 2 dimensions: positions and repetition)"
-    assert all(effects.evidence.added[name].is_sure for name in effects.kept)
-    assert not effects.evidence.beyond["lapses"].is_sure
+    assert all(effects.evidence.added[name].is_significant for name in effects.terms)
+    assert not effects.evidence.beyond["lapses"].is_significant
 
 
 def test_the_preferences_of_people_are_recovered(preferring):
@@ -71,7 +71,7 @@ def test_tables_have_a_line_per_person_and_per_term(preferring, tmp_path):
 
 def test_ties_and_lapses_are_found_and_recovered(undecided):
     study, effects = undecided
-    assert effects.kept == ("ties", "lapses")
+    assert effects.terms == ("ties", "lapses")
     assert effects.n_ties == len(study.ties)
     assert effects.typical[0] == pytest.approx(1.0, abs=0.3)
     assert np.corrcoef(effects.values[:, 1], study.truth.lapses)[0, 1] > 0.7
@@ -85,13 +85,13 @@ def test_the_map_is_that_of_a_fit_with_the_same_objects(undecided):
 
 def test_ties_at_random_explain_nothing():
     study = World(2, random_ties=0.2, n_people=6, each=50, n_objects=8, scale=0.8).study(2)
-    assert "ties" not in ct.answer_effects(study.answers, 1, ties=study.ties, **QUICK).kept
+    assert "ties" not in ct.answer_effects(study.answers, 1, ties=study.ties, **QUICK).terms
 
 
 def test_one_person_is_enough():
     study = World(2, repetition=2.0, n_people=1, each=400, n_objects=8, scale=0.6).study(3)
     effects = ct.answer_effects(study.answers, 2, **QUICK)
-    assert "repetition" in effects.kept
+    assert "repetition" in effects.terms
     assert "not for other people" in " ".join(effects.sentences)
     place = [effect.name for effect in effects.effects].index("repetition")
     assert effects.low[0, place] < 2.0 < effects.high[0, place]

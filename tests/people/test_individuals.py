@@ -155,7 +155,7 @@ def test_a_person_with_one_answer_keeps_weights_near_1_and_is_named(different):
 @pytest.mark.parametrize(
     ("change", "options", "message"),
     [
-        ({"people": None}, {}, "needs at least two people, but nothing says who gave the answers"),
+        ({"people": None}, {}, "needs at least two people, but it is not known who gave the answers"),
         ({"people": np.zeros(4, dtype=np.int32), "person_names": ("a",)}, {}, "all answers are from one person"),
         ({}, {"n_dims": 1}, "n_dims is 1; people can weigh dimensions differently only if"),
         ({}, {"loss": "soe"}, "loss is 'soe'; it has no probabilities of whole answers"),
@@ -217,6 +217,6 @@ def test_a_gain_is_significant_only_if_it_exceeds_its_noise():
     rng = np.random.default_rng(0)
     before, noise = np.full(400, -1.0), rng.standard_normal(400)
     units = np.arange(400)
-    assert BitsGain.of(before, before + 0.3 + noise, units, None).is_sure
-    assert not BitsGain.of(before, before - 0.3 + noise, units, None).is_sure
-    assert not BitsGain.of(before, before, units, None).is_sure
+    assert BitsGain.of(before, before + 0.3 + noise, units, None).is_significant
+    assert not BitsGain.of(before, before - 0.3 + noise, units, None).is_significant
+    assert not BitsGain.of(before, before, units, None).is_significant

@@ -234,7 +234,7 @@ def test_the_page_names_the_central_object_and_the_outliers(tmp_path, cities, fi
     ct.write_report(cities, fit, tmp_path / "report.html")
     central = ct.centrality(cities)
     (line,) = [line for line in data_of(tmp_path / "report.html")["facts"] if line["name"] == "Most central"]
-    assert line["value"].startswith(central.called(central.medoid))
+    assert line["value"].startswith(central.name_of(central.medoid))
     points = np.random.default_rng(0).normal(size=(20, 2))
     points[3] = 15.0
     answers = ct.datasets.simulated(points, 2000, seed=0)

@@ -143,7 +143,7 @@ def test_the_probability_of_a_judgement_follows_the_model():
         ([["b", "a", "c"], ["b", "c", "a"]], {}, "the level 'a' is not a number; pass levels"),
         ([["b", "a", "c"], ["b", "c", "a"]], {"levels": ["a", "b"]}, "does not have c"),
         ([[1, 0, 2], [2, 1, 3], [1, 0, 2], [2, 3, 1]], {}, "2 questions cannot determine the scale of 4 levels"),
-        ([[0, 1, 1, 2], [0, 1, 0, 2]], {}, "a scale without any noise explains all answers"),
+        ([[0, 1, 1, 2], [0, 1, 0, 2]], {}, "there is a scale without noise that no answer contradicts"),
         ([[1, 0, 2], [1, 2, 0]], {"n_replicates": 5}, "n_replicates is 5"),
     ],
 )

@@ -118,7 +118,7 @@ def test_repeated_questions_give_the_noise(curve):
     [
         ([[0, 1, 2]] * 50, {}, "all answers are about the same objects, so none can be held out"),
         ([[0, 1, 2], [1, 2, 3], [0, 2, 3]], {}, "at least 10"),
-        ([[0, 1, 2]] * 50, {"by": "people"}, "nothing says who gave the answers"),
+        ([[0, 1, 2]] * 50, {"by": "people"}, "it is not known who gave the answers"),
         ([[0, 1, 2]] * 50, {"by": "comparisons"}, 'it can be "auto", "answers", "blocks" or "people"'),
     ],
 )

@@ -116,11 +116,11 @@ def _open_streams() -> None:
 def _warnings_in_one_line() -> Iterator[None]:
     def show(message: Warning | str, *_: Any, **__: Any) -> None:
         text = in_terms_of_options(message if isinstance(message, str) else message_of(message))
-        if text not in shown:  # several figures may lack the same glyph
+        if text not in printed:  # several figures may lack the same glyph
             typer.echo(f"warning: {text}", err=True)
-        shown.add(text)
+        printed.add(text)
 
-    shown: set[str] = set()
+    printed: set[str] = set()
     with warnings.catch_warnings():
         warnings.simplefilter("always", UserWarning)
         warnings.showwarning = show

@@ -146,7 +146,8 @@ class _ReadingOptions:
         list[str] | None,
         _reading_option(
             metavar="ROLE=COLUMN",
-            help="The role of a column, as in anchor=probe or near=1 (counted from 0); weight= for none. Repeatable.",
+            help="The role of a column, as in anchor=probe or near=1 (counted from 0); weight= means no such column. "
+            "Repeatable.",
         ),
     ] = None
     numbering: Annotated[
@@ -222,7 +223,10 @@ class OutputFolder:
     out: Annotated[
         Path | None,
         typer.Option(
-            "--out", "-o", metavar="FOLDER", help="Output folder; by default the names of FILE and of the command."
+            "--out",
+            "-o",
+            metavar="FOLDER",
+            help="Output folder; by default FILE's name and that of the command, as in answers-dims.",
         ),
     ] = None
     figure_format: FigureFormat = "png"

@@ -89,7 +89,7 @@ def check_figure_format(figure_format: str) -> None:
 
 
 def save_figures(folder: Path, figures: "Mapping[str, Any]", figure_format: str) -> None:
-    """Write figures into a folder; they are listed by the names of their PNG files."""
+    """Write figures into a folder, in the format of the option ``--format``; the keys are the names of PNG files."""
     from closerthan.plotting.saving import save_figure
 
     for name, figure in figures.items():
@@ -430,7 +430,7 @@ def _write_findings(folder: Path, findings: "Findings", figure_format: str) -> N
         findings.groups.to_csv(folder / "people-matrix.csv")
     if findings.individuals is not None:
         findings.individuals.to_csv(folder / "people-weights.csv")
-    if findings.effects is not None and findings.effects.kept:
+    if findings.effects is not None and findings.effects.terms:
         findings.effects.to_csv(folder / "people-effects.csv")
     if findings.curve is not None:
         findings.curve.to_csv(folder / "learning-curve.csv")

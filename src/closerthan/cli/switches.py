@@ -1,4 +1,4 @@
-"""Commands whose help shows no value type for flags, and lists common options first."""
+"""Commands whose help shows no types of flags and arguments, and lists common options first."""
 
 import inspect
 import re
@@ -17,7 +17,7 @@ COMMON = "Common options"
 
 
 class _Switches:
-    """Show a switch such as ``--force`` without the type of a value, since it takes none."""
+    """Show no types of switches such as ``--force``, which take no value, and of arguments, whose names say enough."""
 
     def get_params(self, ctx: Any) -> list[Any]:
         parameters: list[Any] = super().get_params(ctx)  # type: ignore[misc]
@@ -25,6 +25,8 @@ class _Switches:
         for parameter in parameters:
             if getattr(parameter, "is_flag", False):
                 parameter.metavar = ""
+            if parameter.param_type_name == "argument":
+                parameter.display_type_rich = lambda **_: None  # "<list[Path]>" in versions of typer that have it
             if has_common and parameter.name == "help":
                 parameter.rich_help_panel = COMMON
         return parameters

@@ -237,14 +237,14 @@ def _check_consistent(
     while len(owner):
         is_far = np.zeros(len(order) + 1, dtype=bool)
         is_far[farther] = True
-        left = is_far[nearer]
-        if left.all():
+        remaining = is_far[nearer]
+        if remaining.all():
             raise ValueError(
                 f"the comparisons of the answer in row {rows[owner[0]]} contradict each other: they say that one pair "
                 "is closer than another one and, directly or through other pairs, the opposite; an answer is one "
                 "choice or ranking, so give comparisons of different answers different numbers"
             )
-        owner, nearer, farther = owner[left], nearer[left], farther[left]
+        owner, nearer, farther = owner[remaining], nearer[remaining], farther[remaining]
 
 
 def _have_an_odd_object(answer: Numbers, near: Numbers, far: Numbers, n_objects: int, n_answers: int) -> Any:

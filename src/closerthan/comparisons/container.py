@@ -472,7 +472,7 @@ class Comparisons:
         return self._questions
 
     def _keep_questions(self, group: NDArray[Any] | None) -> None:
-        """Cache the groups by answers, which many functions need and which are slow to compute."""
+        """Cache the result of ``groups("answers")``, which many functions need and which is slow to compute."""
         if group is not None:
             object.__setattr__(self, "_questions", frozen(group))
 

@@ -36,7 +36,7 @@ def check_by(by: str, people: Any, blocks: Any = ()) -> None:
     if by == "people" and people is None:
         way_out = "pass people= with the comparisons or, for a file, name the column: {columns}"
         columns = {"participant": ...}
-        raise ParameterError("by", by, "nothing says who gave the answers", way_out, columns=columns)
+        raise ParameterError("by", by, "it is not known who gave the answers", way_out, columns=columns)
     if by == "blocks" and blocks is None:
         way_out = "pass blocks= with the comparisons or, for a file, name the column: {columns}"
         raise ParameterError("by", by, "the answers have no blocks", way_out, columns={"block": ...})

@@ -118,7 +118,7 @@ def parse(data: Any, n_columns: int, y: ArrayLike | None, options: ComparisonOpt
 def _rows_to_keep(
     rows: NDArray[np.int32], signs: NDArray[np.int8] | None, names: Sequence[str] | None, options: ComparisonOptions
 ) -> tuple[NDArray[np.int64] | None, dict[str, int]]:
-    """Return the numbers of the rows to keep (None: all), and the number of rows dropped by reason."""
+    """Return the numbers of the rows to keep (None for all), and the number of rows dropped by reason."""
     dropped: dict[str, int] = {}
     ties, self_pairs = options.get("ties", "error"), options.get("self_pairs", "error")
     keep = np.ones(len(rows), dtype=bool) if "drop" in (ties, self_pairs) else None

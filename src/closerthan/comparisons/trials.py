@@ -69,7 +69,7 @@ class Trials:
         self, times: Any = None, sides: Any = None, lines: Any = None, random: Any = None, positions: Any = None
     ) -> None:
         if sides is not None and positions is not None:
-            raise ValueError("sides and positions say the same; pass one of them")
+            raise ValueError("sides and positions contain the same information; pass only one of them")
         values = {"times": times, "sides": sides, "lines": lines, "random": random, "positions": positions}
         checks: dict[str, Callable[[Any], NDArray[Any]]] = {
             "times": _times, "sides": _sides, "lines": _lines, "random": _random, "positions": _positions,

@@ -125,7 +125,7 @@ def sparse_dimensions(
         device, n_threads = options.get("device", "cpu"), options.get("n_threads")
         with dot_products_on(device, pairs, n_threads) as likelihood:
             fits = _Fits(likelihood, choices, settings, lambda: ctrl_c.pressed.is_set() or budget.is_over)
-            split = _Split.drawn(units, settings, fits.rng)
+            split = _Split.draw(units, settings, fits.rng)
             phase("choosing the penalty")
             tried, penalty, x = fits.search(split)
             accuracy = _accuracy(comparisons, choices, split, units, x)
@@ -263,7 +263,7 @@ class _Split:
     n_answers: int
 
     @classmethod
-    def drawn(cls, units: NDArray[np.int64], settings: SparseSettings, rng: np.random.Generator) -> "_Split":
+    def draw(cls, units: NDArray[np.int64], settings: SparseSettings, rng: np.random.Generator) -> "_Split":
         """Hold out units at random until each part has its fraction of the answers."""
         order = rng.permutation(int(units.max()) + 1)
         sizes = np.bincount(units)[order]

@@ -41,7 +41,7 @@ class SparseDimensions:
         (n_refits, n_dims) correlation of each dimension with its partner in each refit to resampled answers.
     penalty
         Strength of the L1 penalty.
-    tried
+    candidates
         The penalties tried, with the held-out bits per answer.
     accuracy
         Accuracy and bits on answers that were held out from a fit with the same penalty, with the noise ceiling.
@@ -57,7 +57,7 @@ class SparseDimensions:
     names: tuple[str, ...] | None
     correlations: Array
     penalty: float
-    tried: tuple[PenaltyTried, ...]
+    candidates: tuple[PenaltyTried, ...]
     accuracy: AnswerAccuracy
     n_answers: int
     settings: SparseSettings
@@ -79,7 +79,7 @@ class SparseDimensions:
         return len(self.correlations)
 
     @property
-    def returned(self) -> Array:
+    def recurrence(self) -> Array:
         """For each dimension, the fraction of the refits in which it was found again (r > .8); NaN without refits."""
         if not self.n_refits:
             return np.full(self.n_dims, np.nan)
@@ -93,7 +93,7 @@ class SparseDimensions:
     @property
     def is_reproducible(self) -> "np.ndarray[Any, np.dtype[np.bool_]]":
         """For each dimension, whether it was found again in most refits; False without refits."""
-        return np.asarray(np.nan_to_num(self.returned) > 0.5)
+        return np.asarray(np.nan_to_num(self.recurrence) > 0.5)
 
     def reproducible(self) -> Self:
         """Return the dimensions that were found again in most refits.
@@ -173,7 +173,7 @@ class SparseDimensions:
 
     def _repr_html_(self) -> str:
         return html_table(
-            repr(self), ("dimension", "sum", "objects", "returned", "top"), self.rows()[:MOST_ROWS], self.n_dims
+            repr(self), ("dimension", "sum", "objects", "found again", "top"), self.rows()[:MOST_ROWS], self.n_dims
         )
 
     def rows(self) -> list[tuple[str, str, str, str, str]]:
@@ -198,7 +198,7 @@ class SparseDimensions:
 
     def table_to_csv(self, path: str | Path) -> None:
         """Write one line per dimension: sum, number of objects, reproducibility and top objects."""
-        titles = ("dimension", "sum", "objects", "returned", "correlation", "reproducible", "top")
+        titles = ("dimension", "sum", "objects", "recurrence", "correlation", "reproducible", "top")
         whole_csv(
             path,
             titles,
@@ -207,7 +207,7 @@ class SparseDimensions:
                     k + 1,
                     float(self.weights[:, k].sum()),
                     int((self.weights[:, k] > 0).sum()),
-                    float(self.returned[k]) if self.n_refits else "",
+                    float(self.recurrence[k]) if self.n_refits else "",
                     float(self.reproducibility[k]) if self.n_refits else "",
                     ("yes" if self.is_reproducible[k] else "no") if self.n_refits else "",
                     "; ".join(name for name, _ in self.top(k, 10)),
@@ -220,7 +220,7 @@ class SparseDimensions:
         """Save everything except the noise ceiling in an .npz file, which :meth:`load` reads."""
         about = {
             "penalty": self.penalty,
-            "tried": [list(one) for one in self.tried],
+            "tried": [list(one) for one in self.candidates],
             "accuracy": {**dataclasses.asdict(self.accuracy), "ceilings": []},
             "n_answers": self.n_answers,
             "settings": self.settings.to_data(),

@@ -172,8 +172,9 @@ def _different_starts(result: Result) -> list[Advice]:
     if not different:
         return []
     n_others = len(result.close_starts)
-    which = "two starts lead" if n_others == 1 else f"{len(different)} of the {n_others} next best starts lead"
-    where = "to different maps" if n_others == 1 else "to a different map"
+    some = "both" if len(different) == n_others == 2 else f"{len(different)} of the {n_others}"
+    which = "two starts lead" if n_others == 1 else f"{some} next best starts lead"
+    where = "to different maps" if n_others == 1 else "to maps that differ from the best one"
     distance = max(start.distance for start in different)
     text = (
         f"the answers may not determine the map: {which} {where} (Procrustes distance {distance:.2f}; 0 means the "

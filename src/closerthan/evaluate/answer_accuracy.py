@@ -304,13 +304,17 @@ class HeldOutAnswers:
 
     @classmethod
     def of(cls, comparisons: Comparisons, by: str) -> "HeldOutAnswers | None":
-        """Return the answers; None if each is one comparison, or comparisons are held out singly, or are on disk."""
+        """Return the answers that comparisons come from, before any prediction.
+
+        None is returned if each answer is a single comparison, if single comparisons are held out, or if the
+        comparisons are too many for the memory.
+        """
         if by == "comparisons" or not comparisons.cheap_to_enumerate or not imply_several_comparisons(comparisons):
             return None
         return cls(comparisons)
 
     def predict(self, result: Result, rows: NDArray[np.bool_] | None = None, weight: float = 1.0) -> None:
-        """Predict the answers in ``rows`` (None: all) by a fit.
+        """Predict the answers in ``rows`` (None for all) by a fit.
 
         If answers are predicted several times, ``weight`` is the weight of this prediction, and the scores are those of
         the last one.
@@ -337,7 +341,7 @@ class HeldOutAnswers:
         self.scores[self.choices.pairs_of_answers(numbers)] = scores
 
     def _part(self, rows: NDArray[np.bool_] | None) -> tuple[NDArray[np.intp], Choices]:
-        """Return the numbers of the answers in some rows (None: all), and their choices."""
+        """Return the numbers of the answers in some rows (None for all), and their choices."""
         if rows is None:
             return np.arange(len(self.choices)), self.choices
         numbers = np.flatnonzero(rows[self.choices.rows])
@@ -353,7 +357,7 @@ class HeldOutAnswers:
         by
             The independent unit, as in :meth:`Comparisons.groups`.
         rows
-            The comparisons whose answers are counted; None: all.
+            The comparisons whose answers are counted; None means all.
         overlap
             The factor by which the variance exceeds that of independent units.
         """

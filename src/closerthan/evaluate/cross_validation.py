@@ -165,7 +165,7 @@ class Gain(NamedTuple):
         return cls(mean, mean - half, mean + half, float(2 * t.sf(abs(mean) / error, n_units - 1)))
 
     @property
-    def is_sure(self) -> bool:
+    def is_significant(self) -> bool:
         """True if the second kind is significantly better: the whole interval is above zero."""
         return self.low > 0
 
@@ -191,7 +191,7 @@ def gain(before: Scores, after: Scores) -> Gain:
     ...     Scores(wrong, wrong, 0.0, wrong, weight)
     ...     for wrong in np.array([[0.30, 0.31, 0.29, 0.33, 0.30, 0.28], [0.20, 0.22, 0.20, 0.21, 0.22, 0.18]])
     ... )
-    >>> gain(one, two).is_sure, gain(two, one).is_sure, gain(one, one).p_value
+    >>> gain(one, two).is_significant, gain(two, one).is_significant, gain(one, one).p_value
     (True, False, 1.0)
     """
     n_units = len(before.weight)

@@ -123,7 +123,7 @@ class DimsChoice:
         if chosen > 1:
             # The last step may have skipped a number of dimensions that does not help by itself.
             steps = {fewer: gain(self.scores[fewer], error) for fewer in (chosen - 1, chosen - 2) if fewer > 0}
-            fewer = next(fewer for fewer, step in steps.items() if step.is_sure)
+            fewer = next(fewer for fewer, step in steps.items() if step.is_significant)
             reason += f", lower than with {fewer} by {steps[fewer]}"
         more = [str(n_dims) for n_dims in range(chosen + 1, chosen + AHEAD + 1) if n_dims in self.scores]
         if len(more) == 1:
@@ -211,7 +211,7 @@ def choose_dims(
     most
         The largest number of dimensions to try.
     n_folds
-        Number of parts, each of which is held out once. None: five, or the number of people if it is smaller.
+        Number of parts, each of which is held out once. None means five, or the number of people if it is smaller.
     n_repeats
         Number of cross-validations, each with different folds; with more, the choice depends less on chance.
     settings, options
@@ -274,7 +274,7 @@ def _chosen(scores: Mapping[int, Scores]) -> int:
     chosen = 1
     while True:
         ahead = [n_dims for n_dims in range(chosen + 1, chosen + AHEAD + 1) if n_dims in scores]
-        better = [n_dims for n_dims in ahead if gain(scores[chosen], scores[n_dims]).is_sure]
+        better = [n_dims for n_dims in ahead if gain(scores[chosen], scores[n_dims]).is_significant]
         if not better:
             return chosen
         chosen = better[0]

@@ -10,7 +10,7 @@ from closerthan.evaluate.random_questions import ONLY_RANDOM, random_among_other
 from closerthan.evaluate.repeats import answer_ceilings
 from closerthan.metrics import effective_number, error_interval, triplet_error
 from closerthan.result import Result
-from closerthan.wording import counted, listed, percent, percent_interval
+from closerthan.wording import counted, counts_in_words, listed, percent, percent_interval
 
 __all__ = ["MOST_SHOWN", "Fact", "amount", "check_about", "facts", "source"]
 
@@ -54,7 +54,7 @@ def facts(result: Result, comparisons: Comparisons, test: Comparisons | None) ->
     n_objects, n_dims = result.embedding.shape
     kind = "triplet" if comparisons.rows.shape[1] == 3 else "quadruplet"
     weighted = "" if comparisons.weights is None else f"weighted; their weights sum to {comparisons.total_weight:,.6g}"
-    dropped = ", ".join(f"{number:,} {reason} were left out" for reason, number in comparisons.dropped.items())
+    dropped = f"left out: {counts_in_words(comparisons.dropped)}" if comparisons.dropped else ""
     sampled = "" if comparisons.cheap_to_enumerate else f"the report judges objects by {MOST_SHOWN:,} of them"
     notes = (source(comparisons), weighted, dropped, sampled)
     return [
@@ -141,7 +141,7 @@ def _errors(result: Result, comparisons: Comparisons, test: Comparisons | None) 
 
 
 def accuracy_fact(accuracy: AnswerAccuracy, separator: str, note: str) -> Fact:
-    """Return a fact about the accuracy of held-out whole answers; the separator is between their number and the note.
+    """Return a fact about the accuracy of held-out whole answers, whose note begins with their number and ``note``.
 
     Examples
     --------

@@ -84,7 +84,7 @@ class LossComparison:
     @property
     def sentences(self) -> list[str]:
         """The losses that predict best, and the basis of this verdict, in words."""
-        tied = [name for name, gap in self.behind.items() if not gap.is_sure]
+        tied = [name for name, gap in self.behind.items() if not gap.is_significant]
         verdict = f"{self.best} has the lowest held-out error"
         if tied:
             verdict += f"; not significantly worse: {', '.join(tied)}"
@@ -131,7 +131,7 @@ def compare_losses(
     answers, n_dims
         As in :func:`closerthan.embed`.
     n_folds
-        Number of parts, each of which is held out once. None: five, or the number of units if it is smaller.
+        Number of parts, each of which is held out once. None means five, or the number of units if it is smaller.
     n_repeats
         Number of cross-validations, each with different folds.
     settings, options

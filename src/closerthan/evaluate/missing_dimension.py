@@ -30,8 +30,8 @@ from closerthan.metrics import log_odds
 
 __all__ = ["missing_dimension"]
 
-MOST_OBJECTS = 2_000  # objects; the eigenvectors of the dense matrix then take a second or two
-MOST_ROWS = 200_000  # comparisons; a judgement call
+MOST_OBJECTS = 2_000  # number of objects whose dense matrix takes a second or two to decompose
+MOST_ROWS = 200_000  # number of comparisons, set by judgement
 
 
 def missing_dimension(answers: Comparisons, embedding: Array, loss: Loss, seed: int = 0) -> float:

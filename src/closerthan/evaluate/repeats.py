@@ -156,7 +156,8 @@ class NoiseCeiling:
         """The two ends of :attr:`best_accuracy`; "unknown" if there are too few repeated questions."""
         if not self.is_known:
             return "unknown"
-        return f"{percent(self.best_accuracy.low)} to {percent(self.best_accuracy.high)}"
+        low, high = percent(self.best_accuracy.low), percent(self.best_accuracy.high)
+        return low if low == high else f"{low} to {high}"
 
     @property
     def _best_map(self) -> str:

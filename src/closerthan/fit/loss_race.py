@@ -8,7 +8,9 @@ candidates are compared again on another part of the answers, so that chance in 
 halving; Jamieson and Talwalkar 2016).
 
 In each round, all candidates start from the same map, fitted to the same part of the answers. A few iterations then
-suffice, and no candidate has a luckier start than another. Finally, short fits from several random starts are made with
+suffice, and no candidate has a luckier start than another. The parts do not depend on the seed of the fit, as in most
+estimators with built-in cross-validation, so two seeds choose the same candidate: several are usually about as good as
+the best, and chance in the parts decides between them. Finally, short fits from several random starts are made with
 the winner on all answers, and the best start is run to its end.
 
 If the user chooses a solver other than polyak, the race still uses Polyak steps and L-BFGS, and the other solver runs
@@ -62,9 +64,10 @@ STRONG_PENALTIES = (2.0, 4.0)  # added for many answers; fitted only if the next
 MANY_ANSWERS = MOST_FINISHED
 FIRST = (("tste-2", 0.1), ("ste", 0.1), ("gnmds", 0.1), ("soe", 0.1))  # the search begins at the best of these
 COMMON = ("tste-2", 0.1)  # the candidate whose map all others start from
-KEPT = 5  # candidates that remain after each round
+SURVIVORS = 5  # candidates that remain after each round
 CLEARLY = 1.0  # standard errors by which a candidate must be behind to drop out, on the same answers
 ROUNDS = 2
+PARTS_SEED = 0  # of the parts of the answers and the maps that candidates start from, whatever the seed of the fit
 LONGER = 2  # fits are this many times as long in each further round; unfinished ones favour weak penalties
 EPOCHS = 2  # epochs of the fit that all candidates start from, and of each short fit of the winner
 LEAST_ITERATIONS = 8  # iterations of L-BFGS for each candidate, from the common map
@@ -76,7 +79,7 @@ MOST_DESCENDED = 20_000  # comparisons up to which candidates are fitted by L-BF
 FITTED = 12_000  # comparisons to fit in each round; more would not change the choice
 ENOUGH = 20  # comparisons per coordinate to fit, if that is more than FITTED
 HELD_OUT = 0.25  # fraction of the answers in each round; with 0.1, chance matters more
-MOST_HELD_OUT = 20_000  # comparisons; more would not improve the choice
+MOST_HELD_OUT = 20_000  # number of comparisons; more would not improve the choice
 WITHOUT_RACE = "ste"  # the loss if nothing can be held out
 STARTS = 4  # starts of the winner, unless the user specifies a number or there are MANY_ANSWERS
 MOST_DRAWN = 60_000_000  # comparisons from a file larger than memory, for all rounds; they are copied several times
@@ -307,7 +310,8 @@ def _choose(inputs: Inputs, settings: Settings, run: Run) -> tuple[Choice, list[
             began + (run.deadline - began) / 2,
             run.ctrl_c.pressed,
         )
-        candidates = Race(setup, settings.n_dims, inputs.start).run(answers, rng, settings.by)
+        race = Race(setup, settings.n_dims, inputs.start)
+        candidates = race.run(answers, np.random.default_rng(PARTS_SEED), settings.by)
         seeds = [int(seed) for seed in rng.integers(2**31, size=n_starts)]
         trials: list[Result] = []
         if n_trials:
@@ -393,7 +397,7 @@ class Race:
             self.rounds.append(Round.of(wrong, group, held_out.weights))
             if number == ROUNDS - 1 or time.perf_counter() >= self._setup.until:
                 break
-            alive = _promising(self.rounds, wrong)[:KEPT]
+            alive = _promising(self.rounds, wrong)[:SURVIVORS]
             if len(alive) == 1:
                 break
         return table(self.rounds, self._train_errors)

@@ -37,7 +37,7 @@ class Limits:
 
     @classmethod
     def of(cls, settings: "Settings", deadline: float) -> Self:
-        """Return the limits of the settings; None there means the default here."""
+        """Return the limits that the settings specify; a setting of None stands for the default of this class."""
         optional = {"window": settings.window, "patience": settings.patience}
         specified = {name: number for name, number in optional.items() if number is not None}
         return cls(settings.epochs, settings.tolerance, deadline, **specified)

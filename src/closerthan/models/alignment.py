@@ -86,18 +86,18 @@ class HeldOutGain(NamedTuple):
     @property
     def is_better(self) -> bool:
         """True if aligned features predict significantly better than unchanged, exchanged and no features."""
-        beats_exchanged = self.over_exchanged is None or self.over_exchanged.is_sure
-        return self.gain.is_sure and beats_exchanged and self.aligned.low > self.aligned.chance
+        beats_exchanged = self.over_exchanged is None or self.over_exchanged.is_significant
+        return self.gain.is_significant and beats_exchanged and self.aligned.low > self.aligned.chance
 
     @property
     def verdict(self) -> str:
         """A sentence that says whether the aligned features predict better than the unchanged ones."""
-        if self.gain.is_sure and self.over_exchanged is not None and not self.over_exchanged.is_sure:
+        if self.gain.is_significant and self.over_exchanged is not None and not self.over_exchanged.is_significant:
             return (
                 "the features of new objects do not clearly help: if new objects exchange their features, the accuracy "
                 f"falls by {self.over_exchanged}"
             )
-        if self.gain.is_sure and not self.is_better:
+        if self.gain.is_significant and not self.is_better:
             return f"not clearly better than chance, {percent(self.aligned.chance)}"
         how = "better" if self.is_better else "worse" if self.gain.high < 0 else "not clearly better"
         return f"{how} than the unchanged features; the gain is {self.gain}"
@@ -124,7 +124,7 @@ class Alignment(FittedPositions):
         The similarity of positions, and the loss.
     towards, strength
         What the penalty pulls the map towards, and how strongly; infinite: only the scale was fitted.
-    tried
+    candidates
         The held-out loss of each target and strength that was tried; empty if the strength was passed.
     new_answers
         Accuracy on new answers about the same objects; None if it was not measured.
@@ -144,7 +144,7 @@ class Alignment(FittedPositions):
     loss: Loss
     towards: str
     strength: float
-    tried: dict[tuple[str, float], float]
+    candidates: dict[tuple[str, float], float]
     new_answers: HeldOutGain | None = None
     new_objects: HeldOutGain | None = None
     ceilings: tuple[NoiseCeiling, ...] = ()
@@ -266,7 +266,7 @@ def align(
     >>> aligned = ct.align(features, answers, similarity="euclidean")
     >>> aligned
     Alignment(40 objects, 5 dimensions, euclidean, new answers: 86.5 % right, new objects: 86.0 % right)
-    >>> aligned.new_objects.gain.is_sure
+    >>> aligned.new_objects.gain.is_significant
     True
     >>> aligned.transform(features[:3]).shape
     (3, 5)
@@ -293,7 +293,7 @@ def align(
         loss=loss_named(settings.loss),
         towards=linear.towards,
         strength=linear.strength,
-        tried=linear.tried,
+        candidates=linear.candidates,
         new_answers=new_answers,
         new_objects=new_objects,
         ceilings=tuple(answer_ceilings(comparisons)),

@@ -6,13 +6,13 @@ from typing import Literal, NamedTuple, get_args
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from closerthan.accuracy import similarities_of_pairs
+from closerthan.accuracy import similarities_of_pairs, without_rounding_errors
 from closerthan.arrays import Array
 from closerthan.checks import ParameterError, checked, positive, whole
 from closerthan.comparisons import Choices, Comparisons
 from closerthan.models.question_sets import QuestionSet, draw_questions, question_sets
 from closerthan.models.tables import feature_table, names_of_rows, numbers_of
-from closerthan.wording import counted, first_few
+from closerthan.wording import counted, counts_in_words, first_few
 
 __all__ = [
     "MEASURES",
@@ -60,9 +60,10 @@ def answers_from(
         Kind of the random questions: "triplet", "quadruplet", "odd-one-out", "most-central", "nearest 2 of 8" or "rank
         2 of 8" (with any numbers).
     temperature
-        None: the model always chooses the most similar pair, and questions with a tie are left out. Otherwise pairs are
-        drawn with probabilities proportional to ``exp(similarity / temperature)``; for "euclidean", the similarity is
-        minus the squared distance, and for "dissimilarities" it is minus the dissimilarity.
+        By default the model always chooses the most similar pair, and questions with a tie are left out. With a
+        temperature, pairs are drawn with probabilities proportional to ``exp(similarity / temperature)``; for
+        "euclidean", the similarity is minus the squared distance, and for "dissimilarities" it is minus the
+        dissimilarity.
     names
         Names of the objects. If people's answers have names as well, objects are matched by name.
     seed
@@ -121,7 +122,7 @@ def model_similarities(model: ArrayLike, pairs: NDArray[np.int64], similarity: s
     exists = (flat >= 0).all(axis=1)
     values = np.full(len(flat), np.nan)
     if similarity in ("similarities", "dissimilarities"):
-        entries = matrix[tuple(flat[exists].T)]
+        entries = without_rounding_errors(matrix[tuple(flat[exists].T)])
         values[exists] = entries if similarity == "similarities" else -entries
     else:
         values[exists] = similarities_of_pairs(flat[exists], matrix, similarity)
@@ -247,10 +248,8 @@ def joined_answers(
     dropped = {reason: count for reason, count in dropped.items() if count}
     numbers = np.concatenate([part.numbers for part in parts])
     if not len(numbers):
-        reasons = " and ".join(f"{count:,} {reason}" for reason, count in dropped.items())
-        raise ValueError(
-            f"there is no answer to any of the questions{f' ({reasons})' * bool(reasons)}; check the model"
-        )
+        reasons = f" ({counts_in_words(dropped)})" if dropped else ""
+        raise ValueError(f"the model can answer none of the questions{reasons}; check the model")
     order = np.argsort(numbers, kind="stable")
     near, far = (np.concatenate([getattr(part, side) for part in parts])[order] for side in ("near", "far"))
     rows = np.hstack([near, far]) if width == 4 else _triplets(near, far)

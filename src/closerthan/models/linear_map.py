@@ -54,7 +54,7 @@ class MapSettings:
     Attributes
     ----------
     rank
-        Number of dimensions; None: as many as there are independent features, but at most 100.
+        Number of dimensions; None means as many as there are independent features, but at most 100.
     similarity
         "euclidean", "dot" or "cosine".
     loss
@@ -63,7 +63,7 @@ class MapSettings:
         What the penalty pulls the map towards: a multiple of the "identity", "zero", or "auto": whichever predicts
         held-out answers better ("identity" if the strength is fixed).
     strength
-        Strength of the penalty; None: chosen by held-out answers.
+        Strength of the penalty; None means that it is chosen by held-out answers.
     hold_out
         What is held out to choose it: "answers" or "objects".
     standardize
@@ -112,7 +112,7 @@ class FittedMap(NamedTuple):
         (n_features, rank): ``positions = (features - centre) @ weights``.
     towards, strength
         What the penalty pulls the map towards, and how strongly; infinite if the features are only scaled.
-    tried
+    candidates
         The held-out loss of each target and strength that was tried.
     """
 
@@ -120,7 +120,7 @@ class FittedMap(NamedTuple):
     weights: Array
     towards: str
     strength: float
-    tried: dict[tuple[str, float], float]
+    candidates: dict[tuple[str, float], float]
 
     def __call__(self, features: Array) -> Array:
         return (features - self.centre) @ self.weights

@@ -113,7 +113,11 @@ def remarks_about(
     """Return sentences about the chance level, the noise ceilings, and answers that were left out."""
     return [
         f"The accuracy is that of {accuracy.noun}s; the chance level is {percent(accuracy.chance)}.",
-        *(f"Judging by repeated questions, {ceiling.in_words}." for ceiling in ceilings if ceiling.is_known),
+        *(
+            f"Judging by repeated questions, {dataclasses.replace(ceiling, unit=f'{accuracy.noun}s').in_words}."
+            for ceiling in ceilings
+            if ceiling.is_known
+        ),
         *(
             f"{name}: {counted(count, 'answer')} about {lacking} left out."
             for name, count in n_left_out.items()

@@ -183,7 +183,7 @@ def _last_positions(chosen: NDArray[Any], n_options: Numbers, person: NDArray[An
 
 
 class Terms(NamedTuple):
-    """Which terms a model has besides the map, or a number for each of them."""
+    """One value for each possible term of a model besides the map: whether the model has it, or its spread."""
 
     positions: Any = False
     repetition: Any = False
@@ -209,7 +209,7 @@ class Design:
     basis
         The effects, in columns, as linear functions of a person's parameters: a preference for each of the places,
         repetition, the logarithm of nu, and the logit of the lapse rate; the last column is 0.
-    term_of_number
+    term_of_parameter
         The index of the term that each parameter belongs to.
 
     Examples
@@ -221,7 +221,7 @@ class Design:
     terms: Terms
     places: tuple[tuple[int, int], ...]
     basis: Array
-    term_of_number: Numbers
+    term_of_parameter: Numbers
 
     @classmethod
     def of(cls, terms: Terms, places: tuple[tuple[int, int], ...]) -> Self:
@@ -243,7 +243,7 @@ class Design:
         return cls(terms, places, np.array(rows).reshape(-1, n_places + 4), np.array(term, dtype=np.int64))
 
     @property
-    def n_numbers(self) -> int:
+    def n_parameters(self) -> int:
         """Number of parameters of a person."""
         return len(self.basis)
 
@@ -364,7 +364,7 @@ class AnswerModel(MeanLoss):
     n_dims
         Number of dimensions of the map.
     fixed
-        A map that stays as it is; None: it is fitted as well.
+        A map that stays as it is; None means that it is fitted as well.
     lapse_prior
         Exponents of the rate and of its complement in the prior density of the population's lapse rate.
     """
@@ -414,8 +414,8 @@ class AnswerModel(MeanLoss):
         return other
 
     @property
-    def _spread_of_number(self) -> Array:
-        return np.array([float(self.spreads[term]) for term in self.design.term_of_number]).reshape(-1)
+    def _spread_of_parameter(self) -> Array:
+        return np.array([float(self.spreads[term]) for term in self.design.term_of_parameter]).reshape(-1)
 
     def vector(self, x: Array, means: Array, latent: Array) -> Array:
         """Return the point with these parts."""
@@ -423,14 +423,14 @@ class AnswerModel(MeanLoss):
 
     def parts(self, point: Array) -> tuple[Array, Array, Array]:
         """Return the map, the means of the parameters, and the standard normal variables of each person."""
-        n_numbers, point = self.design.n_numbers, point.ravel()
+        n_parameters, point = self.design.n_parameters, point.ravel()
         x = self._fixed if self._fixed is not None else point[: self._n_map].reshape(self._shape)
-        means = point[self._n_map : self._n_map + n_numbers]
-        return x, means, point[self._n_map + n_numbers :].reshape(self.answers.n_people, n_numbers)
+        means = point[self._n_map : self._n_map + n_parameters]
+        return x, means, point[self._n_map + n_parameters :].reshape(self.answers.n_people, n_parameters)
 
-    def numbers(self, means: Array, latent: Array) -> Array:
+    def parameters(self, means: Array, latent: Array) -> Array:
         """Return the parameters of each person."""
-        return np.asarray(means + latent * self._spread_of_number)
+        return np.asarray(means + latent * self._spread_of_parameter)
 
     def _geometry(self, x: Array) -> tuple[Array, Array, Array, Array]:
         """Return the differences, squared distances, log similarities and slopes of the distinct pairs of objects."""
@@ -452,11 +452,11 @@ class AnswerModel(MeanLoss):
     def at(self, x: Array) -> Point:
         places, means, latent = self.parts(x)
         geometry = self._geometry(places) if self._fixed is None else self._of_fixed
-        numbers = self.numbers(means, latent)
-        loss, by_pair, by_number = self._gradient(geometry[2], numbers)
+        parameters = self.parameters(means, latent)
+        loss, by_pair, by_parameter = self._gradient(geometry[2], parameters)
         prior, by_mean = self._prior(means)
         loss += prior + 0.5 * float(np.sum(latent**2))
-        slopes = [by_number.sum(axis=0) + by_mean, (by_number * self._spread_of_number + latent).ravel()]
+        slopes = [by_parameter.sum(axis=0) + by_mean, (by_parameter * self._spread_of_parameter + latent).ravel()]
         if self._fixed is None:
             difference, squared, _, slope = geometry
             by_square = by_pair * slope
@@ -466,9 +466,9 @@ class AnswerModel(MeanLoss):
             slopes.insert(0, (self._sums @ (2 * by_square[:, None] * difference)).ravel())
         return Point(x, loss / self._total, np.concatenate(slopes)[:, None] / self._total)
 
-    def _gradient(self, logs: Array, numbers: Array) -> tuple[float, Array, Array]:
+    def _gradient(self, logs: Array, parameters: Array) -> tuple[float, Array, Array]:
         """Return the sum of the losses, and its gradients by the log similarities and by each person's parameters."""
-        answers, effects = self.answers, numbers @ self.design.basis
+        answers, effects = self.answers, parameters @ self.design.basis
         scores = self._signs * logs[self._pair] + self.offsets(effects)
         result = outcomes(answers, scores, effects, self.design.terms, answers.tie_rates)
         by_score = -self._weight_of_pair * result.by_score
@@ -484,7 +484,7 @@ class AnswerModel(MeanLoss):
 
     def _prior(self, means: Array) -> tuple[float, Array]:
         """Return minus the log prior density of the means, and its gradient."""
-        is_lapse = self.design.term_of_number == len(Terms._fields) - 1
+        is_lapse = self.design.term_of_parameter == len(Terms._fields) - 1
         loss = 0.5 * float(np.sum((means[~is_lapse] / MEAN_SPREAD) ** 2))
         slopes = means / MEAN_SPREAD**2
         if is_lapse.any():
@@ -503,13 +503,13 @@ class AnswerModel(MeanLoss):
         """
         x, means, latent = self.parts(point)
         logs = (self._geometry(x) if self._fixed is None else self._of_fixed)[2]
-        numbers = self.numbers(means, latent)
-        n_people, n_numbers = latent.shape
-        hessian = np.empty((n_people, n_numbers, n_numbers))
-        for column in range(n_numbers):
-            move = np.zeros(n_numbers)
+        parameters = self.parameters(means, latent)
+        n_people, n_parameters = latent.shape
+        hessian = np.empty((n_people, n_parameters, n_parameters))
+        for column in range(n_parameters):
+            move = np.zeros(n_parameters)
             move[column] = step
-            ahead, behind = (self._gradient(logs, numbers + sign * move)[2] for sign in (1, -1))
+            ahead, behind = (self._gradient(logs, parameters + sign * move)[2] for sign in (1, -1))
             hessian[:, :, column] = (ahead - behind) / (2 * step)
         values, vectors = np.linalg.eigh((hessian + hessian.transpose(0, 2, 1)) / 2)
         return np.asarray(np.einsum("wij,wj,wkj->wik", vectors, np.maximum(values, 0.0), vectors))
@@ -517,11 +517,11 @@ class AnswerModel(MeanLoss):
     def next_spreads(self, point: Array) -> Terms:
         """Return the spreads that best fit the current deviations of people and their uncertainty (an EM step)."""
         _, _, latent = self.parts(point)
-        spread, identity = self._spread_of_number, np.eye(self.design.n_numbers)
+        spread, identity = self._spread_of_parameter, np.eye(self.design.n_parameters)
         covariances = np.linalg.inv(identity + spread[:, None] * self._hessians(point) * spread)
         squares = latent**2 + np.einsum("wii->wi", covariances)
         mean = squares[self.answers.is_present].mean(axis=0)
-        term = self.design.term_of_number
+        term = self.design.term_of_parameter
         return Terms(
             *(
                 float(spread) * float(np.sqrt(mean[term == index].mean())) if (term == index).any() else 0.0
@@ -536,8 +536,8 @@ class AnswerModel(MeanLoss):
         the means as a normal observation with the precision ``H A``, where ``A = (I + S H)^-1``. The covariance of the
         person's parameters is ``A S + A C A'``, where C is that of the means (Laplace's approximation).
         """
-        hessians, identity = self._hessians(point), np.eye(self.design.n_numbers)
-        prior = np.diag(self._spread_of_number**2)
+        hessians, identity = self._hessians(point), np.eye(self.design.n_parameters)
+        prior = np.diag(self._spread_of_parameter**2)
         shrinking = np.linalg.inv(identity + prior @ hessians)
         means = np.linalg.inv((hessians @ shrinking).sum(axis=0) + identity / MEAN_SPREAD**2)
         return means, shrinking @ prior + shrinking @ means @ shrinking.transpose(0, 2, 1)

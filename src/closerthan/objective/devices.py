@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["DEVICES", "device_named", "dot_products_on", "has_gpu", "local_device"]
 
 DEVICES = ("cpu", "cuda", "auto")
-WORTH_A_GPU = 2_000_000  # comparisons; with fewer, a fit on two cores finishes before a GPU has started
+WORTH_A_GPU = 2_000_000  # with fewer comparisons, a fit on two cores finishes before a GPU has started
 
 
 def device_named(device: str | Device, n_threads: int | None, n_comparisons: int = 0) -> Device:

@@ -124,7 +124,7 @@ class PairLikelihood(Protocol):
     def pairs(self) -> ShownPairs: ...
 
     def weighted(self, weights: Array | None) -> "PairLikelihood":
-        """Return the likelihood with another weight for each answer; None: all are equal."""
+        """Return the likelihood with another weight for each answer; None means that all are equal."""
         ...
 
     def at(self, x: Array) -> tuple[float, Array]:
@@ -148,7 +148,7 @@ class DotProducts:
     pool
         The threads to use.
     weights
-        Weight of each answer; None: all are equal.
+        Weight of each answer; None means that all are equal.
 
     Examples
     --------
@@ -171,7 +171,7 @@ class DotProducts:
         self._weights = [by_choice[group.choices].astype(np.float32) for group in self.pairs.groups]
 
     def weighted(self, weights: Array | None) -> "DotProducts":
-        """Return the likelihood with another weight for each answer; None: all are equal."""
+        """Return the likelihood with another weight for each answer; None means that all are equal."""
         other = DotProducts.__new__(DotProducts)
         other.pairs, other._pool, other._matrix = self.pairs, self._pool, self._matrix
         other._set_weights(weights)

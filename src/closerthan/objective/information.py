@@ -19,7 +19,7 @@ KINDS = ("closer", "odd", "nearest", "rank")
 """Kinds of questions: which of two is closer to the first, which of three is the odd one out, which several options are
 the closest to the first, and the same in order."""
 
-MOST_ANSWERS = 1000  # possible answers of a question; with more, only the first picks are considered
+MOST_ANSWERS = 1000  # if a question has more possible answers, only the first picks are considered
 
 
 def expected_information(kind: str, questions: NDArray[Any], maps: Array, loss: Loss, n_picks: int = 1) -> Array:
@@ -61,7 +61,7 @@ def _entropies(kind: str, questions: NDArray[Any], maps: Array, loss: Loss, n_pi
 
 @functools.lru_cache(maxsize=16)
 def _possible_picks(n_options: int, n_picks: int, is_ordered: bool) -> NDArray[np.int64]:
-    """Return all ways to pick some of the options, one per row; fewer options if there are too many ways.
+    """Return all ways to pick ``n_picks`` of the options, one per row; fewer picks if there are too many ways.
 
     Examples
     --------

@@ -240,7 +240,7 @@ class StepSchedule(NamedTuple):
     lateness: float  # the weight of the k-th map grows like k to this power
 
     def length(self, age: float) -> float:
-        """Return the length of steps after ``age`` comparisons, as a fraction of the first ones."""
+        """Return the length of a step after ``age`` comparisons, as a fraction of the length of the first step."""
         return float(min(1.0, self.reach / age) ** 0.5)
 
 
@@ -340,7 +340,7 @@ class ChoiceTotals(NamedTuple):
 
     @classmethod
     def of(cls, sizes: Order, weights: Array | None) -> Self:
-        """Return the totals of choices among these numbers of pairs; weights of None are all 1."""
+        """Return the totals, given the number of pairs and the weight of each choice (None if all are 1)."""
         weights = np.ones(len(sizes)) if weights is None else weights
         return cls(*(float(np.sum(weights * terms)) for terms in (1.0, sizes - 1, np.log(sizes))))
 

@@ -88,7 +88,7 @@ class Centrality:
         return last[(self.scores[last] <= OUTLYING) & is_significant]
 
     @checked
-    def called(self, number: int) -> str:
+    def name_of(self, number: int) -> str:
         """Return the name of an object, or its number if it has none."""
         return str(number) if self.names is None else self.names[number]
 
@@ -98,7 +98,7 @@ class Centrality:
     def _repr_html_(self) -> str:
         ranking = self.ranking.tolist()
         rows = [
-            (self.called(one), f"{self.scores[one]:.3f}", f"{self.standard_errors[one]:.3f}")
+            (self.name_of(one), f"{self.scores[one]:.3f}", f"{self.standard_errors[one]:.3f}")
             for one in ranking[:MOST_ROWS]
         ]
         return html_table(repr(self), ("object", self.measure, "standard error"), rows, len(ranking))
@@ -108,10 +108,10 @@ class Centrality:
         """The medoid and its rivals, in words."""
         rivals = self.rivals
         if not len(rivals):
-            return f"medoid {self.called(self.medoid)}"
-        first = ", ".join(self.called(int(one)) for one in rivals[:3])
+            return f"medoid {self.name_of(self.medoid)}"
+        first = ", ".join(self.name_of(int(one)) for one in rivals[:3])
         more = f" and {len(rivals) - 3} more" if len(rivals) > 3 else ""
-        return f"medoid {self.called(self.medoid)}, or {first}{more}"
+        return f"medoid {self.name_of(self.medoid)}, or {first}{more}"
 
 
 @checked
@@ -123,8 +123,8 @@ def centrality(answers: Comparisons | ArrayLike, measure: str | None = None) -> 
     answers
         Triplets or quadruplets about objects that were chosen at random, at least approximately.
     measure
-        "lens depth" (for triplets) or "nearness". None: lens depth if most comparisons are from answers to "which of
-        these three is the most central?", otherwise nearness.
+        "lens depth" (for triplets) or "nearness". By default, lens depth if most comparisons are from answers to "which
+        of these three is the most central?", otherwise nearness.
 
     Examples
     --------

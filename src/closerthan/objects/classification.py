@@ -36,7 +36,7 @@ class LabelScores:
         which that object is the nearer one. One half means that the answers are unrelated to the labels.
     standard_error
         Standard error of the agreement.
-    n_telling
+    n_informative
         Number of such comparisons.
     accuracy
         Leave-one-out accuracy of a k-nearest-neighbour classifier on the labelled objects.
@@ -48,7 +48,7 @@ class LabelScores:
 
     agreement: float
     standard_error: float
-    n_telling: int
+    n_informative: int
     accuracy: float
     chance: float
     predicted: tuple[Any, ...]
@@ -97,16 +97,16 @@ def label_scores(
     number[has_label] = code
     kernel = triplet_kernel(comparisons)  # raises an error for quadruplets
     anchor, near, far = number[comparisons.rows].T
-    telling = (anchor >= 0) & (near >= 0) & (far >= 0) & ((anchor == near) != (anchor == far))
+    is_informative = (anchor >= 0) & (near >= 0) & (far >= 0) & ((anchor == near) != (anchor == far))
     weights = np.ones(len(comparisons)) if comparisons.weights is None else comparisons.weights
-    agreement, error = _fraction((anchor == near)[telling], weights[telling])
+    agreement, error = _fraction((anchor == near)[is_informative], weights[is_informative])
     np.fill_diagonal(kernel, -np.inf)  # an object is not its own neighbour
     votes = _votes(kernel[:, has_label], code, len(classes), whole("n_neighbours", n_neighbours))
     predicted = votes.argmax(axis=1)
     return LabelScores(
         agreement,
         error,
-        int(telling.sum()),
+        int(is_informative.sum()),
         float(np.mean(predicted[has_label] == code)),
         float(np.bincount(code).max() / has_label.sum()),
         tuple(

@@ -147,7 +147,7 @@ class Clustering:
         )
 
     @property
-    def sureness(self) -> Array | None:
+    def certainty(self) -> Array | None:
         """For each object, the mean fraction of the maps on which it is in the same group as another group member.
 
         For an object that is alone in its group: the fraction of the maps on which it is separated from the object that
@@ -165,22 +165,22 @@ class Clustering:
     @property
     def doubtful(self) -> NDArray[np.intp]:
         """Objects that are with their group on fewer than half of the maps."""
-        sure = self.sureness
-        objects: NDArray[np.intp] = np.flatnonzero(np.zeros(0) if sure is None else sure < DOUBT)
+        certainty = self.certainty
+        objects: NDArray[np.intp] = np.flatnonzero(np.zeros(0) if certainty is None else certainty < DOUBT)
         return objects
 
     @checked
     def to_csv(self, path: str | Path) -> None:
-        """Write the group of each object, numbered from 1, and its sureness if there are other maps."""
+        """Write the group of each object, numbered from 1, and its certainty if there are other maps."""
         names = self.names or tuple(str(number) for number in range(len(self.labels)))
-        sure = self.sureness
-        cells = [""] * len(names) if sure is None else [f",{fraction:.3f}" for fraction in sure.tolist()]
+        certainty = self.certainty
+        cells = [""] * len(names) if certainty is None else [f",{fraction:.3f}" for fraction in certainty.tolist()]
         lines = [
             f"{quoted(name, ',')},{label + 1}{cell}"
             for name, label, cell in zip(names, self.labels.tolist(), cells, strict=True)
         ]
         with whole_file(path) as table:
-            table.write("\n".join(["name,group" + ",sureness" * (sure is not None), *lines, ""]).encode())
+            table.write("\n".join(["name,group" + ",certainty" * (certainty is not None), *lines, ""]).encode())
 
     @checked
     def plot(
@@ -226,7 +226,7 @@ def cluster(
     answers
         Answers, or a fit, whose map is then clustered.
     n_clusters
-        Number of groups. None: the number, from 2 to ``most``, with the highest mean silhouette on the map;
+        Number of groups. None means the number, from 2 to ``most``, with the highest mean silhouette on the map;
         :attr:`Clustering.is_clear` says whether it is higher than on maps without gaps. Where ``answers`` are not a
         fit, a map is fitted to find the number, and the groups themselves are found by ``method``.
     method

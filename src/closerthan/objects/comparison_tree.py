@@ -66,7 +66,7 @@ def cut(tree: Array, n_clusters: int) -> NDArray[np.intp]:
 
 
 def by_size(groups: NDArray[np.integer[Any]]) -> NDArray[np.intp]:
-    """Number groups from 0, the largest first; among groups of the same size, the one with the first object.
+    """Number groups from 0, the largest first; groups of the same size are in the order of their first objects.
 
     Examples
     --------

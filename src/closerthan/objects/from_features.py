@@ -30,7 +30,7 @@ class FeatureRegression:
     ridge
         Penalty on large weights (0.1 in the authors' code).
     width
-        Parameter of the kernel; None: one over the mean squared distance between the features.
+        Parameter of the kernel; None means one over the mean squared distance between the features.
 
     Examples
     --------

@@ -21,32 +21,32 @@ class NewAnswers:
     ----------
     comparisons
         The answers.
-    n_known
+    n_on_map
         Number of objects of the map.
     names
         The new objects' names, or None.
     """
 
     comparisons: Comparisons
-    n_known: int
+    n_on_map: int
     names: tuple[str, ...] | None
 
     @property
     def n_new(self) -> int:
         """Number of new objects."""
-        return self.comparisons.n_objects - self.n_known
+        return self.comparisons.n_objects - self.n_on_map
 
     @property
     def mentions(self) -> NDArray[np.bool_]:
         """For each row and each new object, True if the row is about it."""
         mentions = np.zeros((len(self.comparisons), self.n_new), dtype=bool)
         for column in self.comparisons.rows.T:
-            rows = np.flatnonzero(column >= self.n_known)
-            mentions[rows, column[rows] - self.n_known] = True
+            rows = np.flatnonzero(column >= self.n_on_map)
+            mentions[rows, column[rows] - self.n_on_map] = True
         return mentions
 
 
-def about_new_objects(answers: Any, n_known: int, names: Sequence[str] | None) -> NewAnswers:
+def about_new_objects(answers: Any, n_on_map: int, names: Sequence[str] | None) -> NewAnswers:
     """Return the answers about new objects: those whose names the map lacks, or whose numbers exceed its last one.
 
     Examples
@@ -59,23 +59,21 @@ def about_new_objects(answers: Any, n_known: int, names: Sequence[str] | None) -
     if comparisons.names is not None and names is None:
         raise ValueError(
             "the answers name their objects, the map does not; use the map's numbers, "
-            f"from 0 to {n_known - 1}, and larger ones for new objects"
+            f"from 0 to {n_on_map - 1}, and larger ones for new objects"
         )
     if comparisons.names is not None and names is not None:
         number = {name: place for place, name in enumerate(names)}
         mentioned = zip(comparisons.names, comparisons.mentioned, strict=True)
         added = [name for name, is_mentioned in mentioned if is_mentioned and name not in number]
-        number |= {name: n_known + place for place, name in enumerate(added)}
+        number |= {name: n_on_map + place for place, name in enumerate(added)}
         new_names: tuple[str, ...] | None = tuple(added)
         new_numbers = np.array([number.get(name, 0) for name in comparisons.names], dtype=np.int32)
-        rows, n_objects = new_numbers[comparisons.rows], n_known + len(added)
+        rows, n_objects = new_numbers[comparisons.rows], n_on_map + len(added)
     else:
-        rows, n_objects = comparisons.rows, max(comparisons.n_objects, n_known)
-        new_names = None if names is None else tuple(str(place) for place in range(n_known, n_objects))
-    keep = np.flatnonzero((rows >= n_known).any(axis=1))
+        rows, n_objects = comparisons.rows, max(comparisons.n_objects, n_on_map)
+        new_names = None if names is None else tuple(str(place) for place in range(n_on_map, n_objects))
+    keep = np.flatnonzero((rows >= n_on_map).any(axis=1))
     if not len(keep):
-        raise ValueError(
-            f"all answers are about the {n_known:,} objects of the map; there is no new object, and so nothing to place"
-        )
+        raise ValueError(f"all answers are about the {n_on_map:,} objects of the map, so there is nothing to place")
     about_new = comparisons.take(keep).replace(rows=frozen(rows[keep]), n_objects=n_objects, names=None)
-    return NewAnswers(about_new, n_known, new_names)
+    return NewAnswers(about_new, n_on_map, new_names)

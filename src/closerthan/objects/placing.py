@@ -56,7 +56,7 @@ class Placement:
         Number of comparisons about each new object.
     errors
         Fraction of these comparisons that the position gets wrong (NaN without comparisons).
-    known, known_names
+    map_places, map_names
         Positions and names of the objects of the map.
     """
 
@@ -65,14 +65,12 @@ class Placement:
     names: tuple[str, ...] | None
     n_comparisons: NDArray[np.int64]
     errors: Array
-    known: Array
-    known_names: tuple[str, ...] | None
+    map_places: Array
+    map_names: tuple[str, ...] | None
 
     def __repr__(self) -> str:
-        n_new, n_dims = self.places.shape
-        return (
-            f"Placement({counted(n_new, 'new object')} on a map of {len(self.known):,}, {counted(n_dims, 'dimension')})"
-        )
+        new, dims = counted(len(self.places), "new object"), counted(self.places.shape[1], "dimension")
+        return f"Placement({new} on a map of {len(self.map_places):,}, {dims})"
 
     @property
     def standard_errors(self) -> Array:
@@ -80,7 +78,7 @@ class Placement:
         return np.sqrt(np.diagonal(self.covariances, axis1=1, axis2=2))
 
     def _repr_html_(self) -> str:
-        first = len(self.known)
+        first = len(self.map_places)
         names = self.names or [str(first + number) for number in range(len(self.places))]
         rows = [
             (name, f"{number:,}", percent_if_known(error), ", ".join(f"{x:.3g}" for x in place))
@@ -92,12 +90,12 @@ class Placement:
     @property
     def embedding(self) -> Array:
         """Positions of all objects: those of the map, followed by the new ones."""
-        return np.concatenate([self.known, self.places])
+        return np.concatenate([self.map_places, self.places])
 
     @property
     def all_names(self) -> tuple[str, ...] | None:
         """Names of all objects, in the order of :attr:`embedding`."""
-        return None if self.names is None or self.known_names is None else (*self.known_names, *self.names)
+        return None if self.names is None or self.map_names is None else (*self.map_names, *self.names)
 
 
 @checked
@@ -117,7 +115,8 @@ def place(
     answers
         Triplets or quadruplets about the new objects. There may be several new objects, and they may be compared with
         each other. An object is new if the map does not have its name, or if its number is beyond the last one of the
-        map. Answers that mention only objects of the map are ignored. None: objects are placed by their features alone.
+        map. Answers that mention only objects of the map are ignored. Without answers, objects are placed by their
+        features alone.
     result
         A fit, a result of :func:`align` with ``similarity="euclidean"``, or a map: an array, for which ``loss`` must be
         passed.
@@ -176,7 +175,7 @@ def place(
                 covariances[group] = prior.covariance
                 continue
             task = _Task(new.comparisons.take(rows), map_places, group, chosen, prior)
-            places[group] = task.solved(rng)
+            places[group] = task.solve(rng)
             covariances[group] = task.covariances(places[group])
     errors = object_errors(new.comparisons, np.concatenate([map_places, places]))[len(map_places) :]
     return Placement(places, covariances, new.names, mentions.sum(axis=0), errors, map_places, names)
@@ -186,20 +185,20 @@ class _Task:
     """New objects that are linked by answers and therefore placed jointly."""
 
     def __init__(self, comparisons: Comparisons, map_places: Array, group: NDArray[Any], loss: Loss, prior: Prior):
-        n_known = len(map_places)
+        n_on_map = len(map_places)
         mentioned, rows = np.unique(comparisons.rows, return_inverse=True)
-        fixed = mentioned[mentioned < n_known]
+        fixed = mentioned[mentioned < n_on_map]
         self.comparisons = comparisons.replace(
             rows=frozen(rows.reshape(comparisons.rows.shape).astype(np.int32)),
             n_objects=len(mentioned),
         )
         self.x = np.concatenate([map_places[fixed], prior.means[group]])
-        self.known, self.loss, self.prior = map_places, loss, Prior(prior.means[group], prior.covariance)
+        self.map_places, self.loss, self.prior = map_places, loss, Prior(prior.means[group], prior.covariance)
         self.first = len(fixed)
         self.n_new = len(group)
         self.size = math.sqrt(float(np.trace(prior.covariance)) / len(prior.covariance))
 
-    def solved(self, rng: np.random.Generator) -> Array:
+    def solve(self, rng: np.random.Generator) -> Array:
         """Place one object after another, those most often compared with placed objects first; then all jointly."""
         numbers = self.comparisons.rows - self.first  # negative for objects of the map
         unplaced = list(range(self.n_new))
@@ -247,7 +246,7 @@ class _Task:
     def _placed_alone(self, one: int, rows: NDArray[Any], places: Array, rng: np.random.Generator) -> Array:
         """Return the best position of one object by these rows, with all other objects fixed."""
         part = self.comparisons.take(rows)
-        candidates = self.known
+        candidates = self.map_places
         if len(candidates) > MOST_CANDIDATES:
             candidates = candidates[np.sort(rng.choice(len(candidates), MOST_CANDIDATES, replace=False))]
         candidates = np.concatenate([candidates, self.prior.means[[one]]])
@@ -338,16 +337,16 @@ def _loss_of(loss: str | Loss | None, own: Any) -> Loss:
 
 
 def _features_of(
-    features: Any, n_known: int, names: tuple[str, ...] | None
+    features: Any, n_on_map: int, names: tuple[str, ...] | None
 ) -> tuple[Array | None, tuple[str, ...] | None]:
     """Return a table with the objects of the map first, and the names of the new objects if features have names."""
     if features is None:
         return None, None
     if not isinstance(features, Mapping):
         table = matrix_of("features", features)
-        if len(table) <= n_known:
+        if len(table) <= n_on_map:
             raise ValueError(
-                f"there are features of {len(table)} objects, but the map has {n_known}; pass one row for each of "
+                f"there are features of {len(table)} objects, but the map has {n_on_map}; pass one row for each of "
                 "them, then one for each new object"
             )
         return table, None
@@ -363,21 +362,21 @@ def _features_of(
 
 
 def _new_answers(
-    answers: Any, n_known: int, names: tuple[str, ...] | None, new_names: tuple[str, ...] | None, table: Array | None
+    answers: Any, n_on_map: int, names: tuple[str, ...] | None, new_names: tuple[str, ...] | None, table: Array | None
 ) -> NewAnswers:
     """Return the answers about new objects; if there are features, these determine which objects are new."""
     if answers is None:
         if table is None:
             raise ValueError("there are neither answers nor features; a new object needs at least one of the two")
-        n_new = len(table) - n_known
+        n_new = len(table) - n_on_map
         if new_names is None and names is not None:
-            new_names = tuple(str(n_known + number) for number in range(n_new))
-        nothing = Comparisons(frozen(np.empty((0, 3), dtype=np.int32)), n_known + n_new)
-        return NewAnswers(nothing, n_known, new_names)
-    new = about_new_objects(answers, n_known, names)
+            new_names = tuple(str(n_on_map + number) for number in range(n_new))
+        nothing = Comparisons(frozen(np.empty((0, 3), dtype=np.int32)), n_on_map + n_new)
+        return NewAnswers(nothing, n_on_map, new_names)
+    new = about_new_objects(answers, n_on_map, names)
     if table is None:
         return new
-    n_new = len(table) - n_known
+    n_new = len(table) - n_on_map
     if new_names is None:
         if new.n_new > n_new:
             raise ValueError(
@@ -389,10 +388,10 @@ def _new_answers(
         if missing:
             raise ValueError(f"the features of {missing[0]!r} are missing, but there are answers about it; add them")
         index = np.array([new_names.index(name) for name in new.names or ()])
-    number = np.concatenate([np.arange(n_known), n_known + index]).astype(np.int32)
+    number = np.concatenate([np.arange(n_on_map), n_on_map + index]).astype(np.int32)
     rows = frozen(number[new.comparisons.rows])
-    comparisons = new.comparisons.replace(rows=rows, n_objects=n_known + n_new)
-    return NewAnswers(comparisons, n_known, new.names if new_names is None else new_names)
+    comparisons = new.comparisons.replace(rows=rows, n_objects=n_on_map + n_new)
+    return NewAnswers(comparisons, n_on_map, new.names if new_names is None else new_names)
 
 
 def _linked(mentions: NDArray[np.bool_]) -> list[NDArray[Any]]:

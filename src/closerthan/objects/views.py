@@ -143,7 +143,7 @@ class Views:
         ]
 
     @checked
-    def telling(self, answers: Comparisons | ArrayLike, number: int = 5) -> list[NDArray[np.intp]]:
+    def distinguishing(self, answers: Comparisons | ArrayLike, number: int = 5) -> list[NDArray[np.intp]]:
         """Return, for each view, the comparisons that distinguish it most from all other views.
 
         These show the meaning of a view: its own map gets them right, and every other map gets them wrong. There are at
@@ -156,15 +156,15 @@ class Views:
                 f"the answers are about {comparisons.n_objects} objects, the maps about {self.maps.shape[1]}"
             )
         whole("number", number)
-        telling = []
+        selected = []
         sides = np.stack([margins(comparisons, one) for one in self.maps], axis=1)
         for view in range(self.n_views):
             others = np.delete(sides, view, axis=1)
             alone = (sides[:, view] > 0) & (others < 0).all(axis=1) & (self.n_views > 1)
             rows = np.flatnonzero(alone)
             by_odds = np.minimum(sides[rows, view], -others[rows].max(axis=1)) if len(rows) else np.empty(0)
-            telling.append(_varied(comparisons, rows[np.argsort(-by_odds, kind="stable")], number))
-        return telling
+            selected.append(_varied(comparisons, rows[np.argsort(-by_odds, kind="stable")], number))
+        return selected
 
     def plot(self) -> Any:
         """Draw the maps side by side."""
@@ -232,8 +232,8 @@ def embed_views(
     answers
         Triplets or quadruplets. All comparisons of one answer belong to one view.
     n_views
-        Number of maps. None: the number, up to ``most``, that predicts held-out answers best. An additional view must
-        raise their log likelihood by 0.01 bits per answer plus two standard errors, compared both with one view
+        Number of maps. By default, the number, up to ``most``, that predicts held-out answers best. An additional view
+        must raise their log likelihood by 0.01 bits per answer plus two standard errors, compared both with one view
         fewer and with fewer views of more dimensions, because a missing dimension could be mistaken for a view.
     n_dims, settings
         As in :func:`closerthan.embed`.

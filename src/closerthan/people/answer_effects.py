@@ -115,7 +115,7 @@ def answer_effects(
             result = shared_map(answers, plan)
         fits = TermFits(result.loss, result.penalty, study.places, plan.settings.epochs, must_end)
         evidence = _test_terms(study, plan, fits, candidates, tick)
-        fitted = fits.fit(study.placed, evidence.kept, result.embedding)
+        fitted = fits.fit(study.placed, evidence.terms, result.embedding)
     fixed = plan.settings.replace(loss=result.loss, penalty=result.penalty)
     return _assemble(study, fitted, evidence, fixed, note)
 
@@ -247,7 +247,7 @@ def _assemble(
     of_means, of_people = model.covariances(fitted.point)
     return AnswerEffects.of(
         model.design,
-        numbers=(fitted.means, fitted.numbers[present]),
+        parameters=(fitted.means, fitted.parameters[present]),
         covariances=(of_means, of_people[present]),
         result=map_of_all,
         people=tuple((answers.person_names or ())[person] for person in present),

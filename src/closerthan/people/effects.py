@@ -134,16 +134,16 @@ class AnswerEffects:
         cls,
         design: Design,
         *,
-        numbers: tuple[Array, Array],
+        parameters: tuple[Array, Array],
         covariances: tuple[Array, Array],
         **about: object,
     ) -> "AnswerEffects":
         """Return the result, from the parameters of the population and of each person, and their covariances."""
         described = _described(design)
-        rows = np.array([row for _, row, _ in described]).reshape(len(described), design.n_numbers)
+        rows = np.array([row for _, row, _ in described]).reshape(len(described), design.n_parameters)
         curves = [curve for _, _, curve in described]
         values: dict[str, Array] = {}
-        for name, number, covariance in zip(("typical", "values"), numbers, covariances, strict=True):
+        for name, number, covariance in zip(("typical", "values"), parameters, covariances, strict=True):
             centre = number @ rows.T
             half = NORMAL_95 * np.sqrt(np.einsum("kq,...qr,kr->...k", rows, covariance, rows))
             for part, linear in (("", centre), ("low", centre - half), ("high", centre + half)):
@@ -160,14 +160,19 @@ class AnswerEffects:
         return html_table(repr(self), self.titles, self.rows()[:MOST_ROWS], len(self.people))
 
     @property
-    def kept(self) -> tuple[str, ...]:
+    def terms(self) -> tuple[str, ...]:
         """The names of the terms that explain held-out answers."""
-        return self.evidence.kept.names
+        return self.evidence.terms.names
 
     @property
     def verdict(self) -> str:
         """The conclusion in a few words."""
-        return listed(self.kept) if self.kept else "no term explains answers beyond the map"
+        return self.summary if self.terms else "no term explains answers beyond the map"
+
+    @property
+    def summary(self) -> str:
+        """The conclusion in a table, beside the title "Effects besides the map"."""
+        return listed(self.terms) if self.terms else "none found"
 
     @property
     def titles(self) -> tuple[str, ...]:
@@ -204,7 +209,7 @@ class AnswerEffects:
                 f"as there are {'few people' if len(self.people) > 1 else 'answers of one person only'}, the intervals "
                 "hold for new questions to the same people, not for other people"
             )
-        if "lapses" in self.kept:
+        if "lapses" in self.terms:
             sentences.append(
                 "a lapse is an answer that the map does not explain: people who see the objects in another way seem to "
                 "have many, and closerthan people tells them from careless ones"
@@ -215,8 +220,8 @@ class AnswerEffects:
         alone, full, terms = self.evidence.map_alone, self.evidence.full, self.evidence.terms_alone
         if terms is None:
             return f"no term explains answers beyond the map ({_score(alone)})"
-        words = listed([MEANINGS[name] for name in self.kept])
-        places = {"positions", "repetition"} & {*self.kept}  # the other terms predict no choice by themselves
+        words = listed([MEANINGS[name] for name in self.terms])
+        places = {"positions", "repetition"} & {*self.terms}  # the other terms predict no choice by themselves
         return (
             f"answers depend on more than the map: with {words}, held-out answers are more probable "
             f"({_score(full)}) than with the map alone ({_score(alone)})"
@@ -226,7 +231,7 @@ class AnswerEffects:
     def _about_terms(self) -> list[str]:
         sentences = []
         for name, gain in self.evidence.beyond.items():
-            if name in self.kept:
+            if name in self.terms:
                 sentences.append(f"{name}: {gain.in_words} are gained, {p_value(gain.p_value)}")
             else:
                 sentences.append(f"{name}: left out, since a gain of {gain.in_words} is no evidence")
@@ -249,7 +254,7 @@ class AnswerEffects:
         parts, titles = ("bits", "low", "high", "p"), ["term", "kept"]
         titles += [f"{gain}_{part}" for gain in ("added_to_map", "beyond_others") for part in parts]
         rows = [
-            [name, "yes" if name in self.kept else "no"]
+            [name, "yes" if name in self.terms else "no"]
             + [f"{number:.6g}" for gain in (added, self.evidence.beyond[name]) for number in gain]
             for name, added in self.evidence.added.items()
         ]

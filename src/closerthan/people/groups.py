@@ -37,7 +37,7 @@ __all__ = ["PeopleGroups", "SeveralMaps", "check_several_answers", "group_people
 
 FOLDS = 5
 # Constants are set by judgement, except significance levels; docs/measured/people.md shows how well groups are found.
-MOST_HELD_OUT = 50_000  # comparisons that are predicted; with more, only some of the folds are run
+MOST_HELD_OUT = 50_000  # if more comparisons would be predicted, only some of the folds are run
 MOST_REPEATS = 3  # cross-validations with different folds; more than one only while the number of groups is unclear
 ROUNDS = 4  # rounds of reassigning people to groups, which end early if nobody moves
 MOST_IN_MATRIX = 40  # people in the matrix; a random sample if there are more
@@ -367,7 +367,7 @@ def _groups(
         score = np.zeros((number, n_people))
         for half_number, other in enumerate(reversed(halves)):
             odds = [log_odds(other, result.embedding, result.loss) for result in maps[half_number * number :][:number]]
-            slope = Calibration.fitted(np.concatenate(odds), bent=False, lapses=False).slope
+            slope = Calibration.fitted(np.concatenate(odds), fit_power=False, fit_lapses=False).slope
             for place, one in enumerate(odds):
                 score[place] += np.bincount(other.people, -np.logaddexp(0, -slope * one), minlength=n_people)  # type: ignore[arg-type]
         before, group = group, score.argmax(axis=0)

@@ -67,14 +67,14 @@ class FittedTerms:
         return cls(model, point, *model.parts(point))
 
     @property
-    def numbers(self) -> Array:
+    def parameters(self) -> Array:
         """The parameters of each person."""
-        return self.model.numbers(self.means, self.latent)
+        return self.model.parameters(self.means, self.latent)
 
     @property
     def effects(self) -> Array:
         """The effects on each person's answers, as in :attr:`Design.basis`."""
-        return np.asarray(self.numbers @ self.model.design.basis)
+        return np.asarray(self.parameters @ self.model.design.basis)
 
     def moved_to(self, model: AnswerModel) -> Point:
         """Return the point of another model with the same terms at which people have the same parameters."""
@@ -86,7 +86,7 @@ def _ratios(one: AnswerModel, other: AnswerModel) -> Array:
     ratio = np.array(
         [before / after if after else 0.0 for before, after in zip(one.spreads, other.spreads, strict=True)]
     )
-    return ratio[one.design.term_of_number]
+    return ratio[one.design.term_of_parameter]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -124,8 +124,8 @@ class TermFits:
             n_dims=x.shape[1],
             lapse_prior=(PRIOR_LAPSES, PRIOR_ANSWERS - PRIOR_LAPSES),
         )
-        means = np.where(design.term_of_number == len(Terms._fields) - 1, FIRST_LAPSES, 0.0)
-        latent = np.zeros((answers.n_people, design.n_numbers))
+        means = np.where(design.term_of_parameter == len(Terms._fields) - 1, FIRST_LAPSES, 0.0)
+        latent = np.zeros((answers.n_people, design.n_parameters))
         model = make(spreads, fixed=None if has_map else np.zeros_like(x))
         fitted = self._minimise(model, model.at(model.vector(x, means, latent)), self.iterations)
         if not any(spreads):
@@ -171,7 +171,7 @@ class TermEvidence:
 
     Attributes
     ----------
-    kept
+    terms
         The terms that explain something.
     models
         The models that were compared: the map alone, then the map with one term each; if any were kept, finally these
@@ -185,7 +185,7 @@ class TermEvidence:
         Whether people are the independent units of the intervals; otherwise questions are.
     """
 
-    kept: Terms
+    terms: Terms
     models: tuple[ScoredModel, ...]
     added: dict[str, BitsGain]
     beyond: dict[str, BitsGain]
@@ -209,12 +209,12 @@ class TermEvidence:
     @property
     def terms_alone(self) -> ScoredModel | None:
         """The model with the terms that were kept, and without a map; None if no term was kept."""
-        return self.models[-2] if any(self.kept) else None
+        return self.models[-2] if any(self.terms) else None
 
     @property
     def full(self) -> ScoredModel:
         """The model with the map and the terms that were kept."""
-        return self.models[-1] if any(self.kept) else self.map_alone
+        return self.models[-1] if any(self.terms) else self.map_alone
 
 
 class TermTrials:
@@ -264,23 +264,23 @@ class TermTrials:
         """Find the terms that explain something."""
         alone, names = Terms(), candidates.names
         added = {name: self._gain(alone, alone._replace(**{name: True})) for name in names}
-        kept, gains = alone, dict(added)
+        terms, gains = alone, dict(added)
         while gains:
             best = max(gains, key=lambda name: gains[name].mean if _is_clear(gains[name]) else -np.inf)
             if not _is_clear(gains[best]):
                 break
-            kept = kept._replace(**{best: True})
-            outside = [name for name in names if name not in kept.names]
-            gains = {name: self._gain(kept, kept._replace(**{name: True})) for name in outside}
+            terms = terms._replace(**{best: True})
+            outside = [name for name in names if name not in terms.names]
+            gains = {name: self._gain(terms, terms._replace(**{name: True})) for name in outside}
         beyond = {
-            name: self._gain(kept._replace(**{name: False}), kept) if name in kept.names else gains[name]
+            name: self._gain(terms._replace(**{name: False}), terms) if name in terms.names else gains[name]
             for name in names
         }
         models = [(alone, True), *((alone._replace(**{name: True}), True) for name in names)]
-        if any(kept):
-            models = [one for one in models if one != (kept, True)] + [(kept, False), (kept, True)]
+        if any(terms):
+            models = [one for one in models if one != (terms, True)] + [(terms, False), (terms, True)]
         scored = tuple(self._scored(*model) for model in models)
-        return TermEvidence(kept, scored, added, beyond, self.by_people)
+        return TermEvidence(terms, scored, added, beyond, self.by_people)
 
     def _gain(self, before: Terms, after: Terms) -> BitsGain:
         one, other = self._predicted(before), self._predicted(after)
@@ -354,7 +354,7 @@ class _Prediction(NamedTuple):
 
 def _is_clear(gain: BitsGain) -> bool:
     """Return whether the whole 95 % interval of a gain is positive."""
-    return gain.is_sure and gain.low > 0
+    return gain.is_significant and gain.low > 0
 
 
 def _name(terms: Terms, has_map: bool) -> str:

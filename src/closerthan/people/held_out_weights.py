@@ -41,7 +41,7 @@ __all__ = ["BitsGain", "Evidence", "Fits", "HeldOutTrials", "by_person", "person
 CONSISTENCY = 0.5  # prior standard deviation of the logarithm of a person's consistency, set by judgement
 SPREADS = (0.1, 0.2, 0.4, 0.8)  # prior standard deviations of log weights that are tried
 FOLDS = 5
-MOST_HELD_OUT = 50_000  # comparisons that are predicted; with more, only some of the folds are run
+MOST_HELD_OUT = 50_000  # if more comparisons would be predicted, only some of the folds are run
 WINDOW = 10  # number of iterations that must lower the objective by PRECISION
 PRECISION = 1e-5  # nats per answer, a hundredth of the gains that matter
 SIGNIFICANT = 0.05
@@ -58,7 +58,7 @@ class BitsGain(NamedTuple):
     p_value: float
 
     @property
-    def is_sure(self) -> bool:
+    def is_significant(self) -> bool:
         """True if the second model is significantly better."""
         return self.mean > 0 and self.p_value < SIGNIFICANT
 

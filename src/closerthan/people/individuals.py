@@ -175,7 +175,7 @@ def _run_trials(answers: Comparisons, plan: FitPlan, fits: Fits) -> tuple[Eviden
                 stopped_by = ended_by(early)
     evidence = trials.evidence()
     weights = evidence.best_spread
-    consistency = CONSISTENCY if weights or evidence.gain_of_consistency.is_sure else 0.0
+    consistency = CONSISTENCY if weights or evidence.gain_of_consistency.is_significant else 0.0
     return evidence, Spread(consistency, weights), stopped_by
 
 

@@ -26,7 +26,9 @@ MOST_ROUNDS = 30  # maximum number of rounds, in which the slope and the rates a
 SETTLED = 1e-3  # change of the rates in a round at which the iteration ends
 NEWTON_STEPS = 4
 GRID = np.linspace(0.0, 1.0, 101)
-LEAST_MOVED = 0.1  # probability that answers must move before the rate counts as determined; 20 clear ones move 0.14
+# A rate counts as determined if the answers move at least this much of the probability of its prior (total variation
+# distance); 20 clear answers move 0.14.
+LEAST_MOVED = 0.1
 
 
 @dataclasses.dataclass(frozen=True)

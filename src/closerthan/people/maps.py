@@ -22,7 +22,7 @@ from closerthan.wording import counted, first_few, html_table, p_value, percent
 
 __all__ = ["PeopleMaps"]
 
-FEW = 20  # answers: the weights of people with fewer are mostly those of the prior
+FEW = 20  # with fewer answers, the weights of a person are mostly those of the prior
 MOST_ROWS = 20  # people in the table of a notebook
 MOST_NAMED = 10
 
@@ -136,12 +136,12 @@ class PeopleMaps:
     @property
     def weights_differ(self) -> bool:
         """True if weights predict held-out answers significantly better than a consistency per person alone."""
-        return self.evidence is not None and self.spread.weights > 0 and self.evidence.gain_of_weights.is_sure
+        return self.evidence is not None and self.spread.weights > 0 and self.evidence.gain_of_weights.is_significant
 
     @property
     def consistencies_differ(self) -> bool:
         """True if a consistency per person predicts held-out answers significantly better than one map for all."""
-        return self.evidence is not None and self.evidence.gain_of_consistency.is_sure
+        return self.evidence is not None and self.evidence.gain_of_consistency.is_significant
 
     @property
     def verdict(self) -> str:
@@ -153,6 +153,15 @@ class PeopleMaps:
         if self.consistencies_differ:
             return "they differ in consistency only"
         return "no evidence that they differ"
+
+    @property
+    def summary(self) -> str:
+        """The conclusion in a table, beside the title "Weights of people"."""
+        if self.evidence is None:
+            return "not tested"
+        if self.weights_differ:
+            return "different"
+        return "different only in consistency" if self.consistencies_differ else "no difference found"
 
     @property
     def sentences(self) -> list[str]:
@@ -195,8 +204,9 @@ class PeopleMaps:
         if self.consistencies_differ:
             gain = evidence.gain_of_consistency
             return (
-                f"{everybody} differ in how consistently they answer, which gains {gain.in_words} over {one}, "
-                f"{p_value(gain.p_value)}; there is no evidence that they weigh the dimensions differently"
+                f"{everybody} differ in how consistently they answer: a consistency for each person gains "
+                f"{gain.in_words} over {one}, {p_value(gain.p_value)}; there is no evidence that they weigh the "
+                "dimensions differently"
             )
         return (
             f"there is no evidence that {everybody} differ: with individual weights, the map does not predict new "
@@ -209,7 +219,9 @@ class PeopleMaps:
             "as a check, weights fitted after the people's names were shuffled among the answers "
             f"{'gain' if gain.mean > 0 else 'lose'} {abs(gain.mean):.3f} bits per answer compared with one map"
         )
-        return f"{sentence}, more than chance explains: do not rely on these results" if gain.is_sure else sentence
+        return (
+            f"{sentence}, more than chance explains: do not rely on these results" if gain.is_significant else sentence
+        )
 
     @checked
     def map_of(self, person: str) -> Array:

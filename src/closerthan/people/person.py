@@ -15,13 +15,13 @@ from closerthan.wording import percent, percentage_points
 __all__ = ["Person", "check_people", "failed_checks", "fraction_of_fast_sets", "one_sided", "signs_of_carelessness"]
 
 # Thresholds are set by judgement unless a reason is stated; docs/measured/people.md shows how often verdicts are right.
-FEW = 20  # answers: people with fewer are not judged
+FEW = 20  # people with fewer answers are not judged
 CARELESS = 0.3  # lower confidence limit of the lapse rate above which a person may be called careless
 UNLIKE = 0.15  # lower confidence limit of the lapse rate above which answers count as different from others
-FAST = 0.3  # seconds: too short to read a question
+FAST = 0.3  # a time in seconds that is too short to read a question
 MANY_FAST = 0.2  # fraction of the answers, or of sets of them, above which they count as hasty
 SET = 20  # consecutive answers from which haste is judged
-FIFTH, TENTH = 0.8, 1.1  # seconds: limits for the fifth and the tenth fastest answer of a hasty set
+FIFTH, TENTH = 0.8, 1.1  # limits in seconds for the fifth and the tenth fastest answer of a hasty set
 ONE_SIDE = 0.75  # fraction of the answers on one side
 FEW_CHECKS = 3  # with fewer, a failed check may be a slip
 MOST_FAILED = 0.2  # lower confidence limit of the fraction of failed checks above which they count as failed
@@ -157,10 +157,10 @@ class Person(NamedTuple):
     @property
     def reasons(self) -> str:
         """Reasons for the verdict in words; empty if there are none."""
-        if self.verdict == "fine":
+        if self.verdict in ("fine", "few"):
             return ", ".join(self._signs)
         texts = []
-        if self.verdict != "few" and self.lapse_determined:
+        if self.lapse_determined:
             texts.append(
                 f"lapses in {percent(self.lapse_rate, 0)} of {self.answers:,} answers "
                 f"({percent(self.lapse_low, 0)} to {percent(self.lapse_high, 0)})"
@@ -248,7 +248,7 @@ def check_people(answers: Comparisons, purpose: str) -> None:
     """Raise an error that names the purpose unless the answers are from at least two known people."""
     if answers.people is None:
         raise value_error(
-            f"{purpose} needs at least two people, but nothing says who gave the answers",
+            f"{purpose} needs at least two people, but it is not known who gave the answers",
             "pass people= or, for a file, name its column: {columns}",
             columns={"participant": ...},
         )

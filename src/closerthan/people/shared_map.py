@@ -29,7 +29,7 @@ def shared_map(answers: Comparisons, plan: FitPlan) -> Result:
     result = plan.fit(answers, progress=plan.progress)
     if result.loss.is_choice_rule:
         return result
-    # "auto" found a loss without probabilities that predicts best: take the best one of those that have them.
+    # The loss that predicts best gives no probabilities to whole answers: use the best one that does.
     rules = [one for one in result.candidates if loss_named(one.loss).in_dims(plan.settings.n_dims).is_choice_rule]
     loss, penalty = (rules[0].loss, rules[0].penalty) if rules else ("ste", result.penalty)
     return plan.replace(loss=loss, penalty=penalty).fit(answers, progress=plan.progress)

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from closerthan.checks import ParameterError
 from closerthan.geometry import matrix_of
 
-FONT_SIZE = 8.0  # points: size of names and numbers in a figure of the default width
+FONT_SIZE = 8.0  # size of names and numbers, in points, in a figure of the default width
 LETTER = 0.52  # mean width of a character, in units of the font size
 INK = "#222222"
 FAINT = "#d9d9d9"

@@ -12,9 +12,9 @@ from closerthan.plotting.palette import COLOURS
 __all__ = ["small_map"]
 
 WIDTH, HEIGHT, MARGIN = 420, 300, 14  # pixels
-MOST_POINTS = 2_000  # objects: if there are more, only every second, third, ... is drawn
-MOST_NAMES = 40  # objects: with more, no names are written
-LETTER = 5.5  # pixels: approximate width of a character
+MOST_POINTS = 2_000  # if there are more objects, only every second, third, ... is drawn
+MOST_NAMES = 40  # with more objects, no names are written
+LETTER = 5.5  # approximate width of a character, in pixels
 OUTSIDE = 0.01  # fraction of the objects on each side that may lie outside the picture; they are drawn at its edge
 
 

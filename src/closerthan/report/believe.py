@@ -164,7 +164,7 @@ def _effects(effects: AnswerEffects) -> JsonObject:
         },
         "people": {
             "titles": [_capitalized(title) for title in effects.titles],
-            "rows": [list(row) for row in effects.rows()[:MOST_PEOPLE]] if effects.kept else [],
+            "rows": [list(row) for row in effects.rows()[:MOST_PEOPLE]] if effects.terms else [],
         },
         "meanings": [f"{_capitalized(effect.name)}: {effect.meaning}." for effect in effects.effects],
     }

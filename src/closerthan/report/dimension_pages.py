@@ -178,7 +178,7 @@ def _about(dimensions: SparseDimensions, k: int) -> str:
     weights = dimensions.weights[:, k]
     parts = [f"sum {weights.sum():,.1f}", f"{int((weights > 0).sum()):,} objects above zero"]
     if dimensions.n_refits:
-        count = round(float(dimensions.returned[k]) * dimensions.n_refits)
+        count = round(float(dimensions.recurrence[k]) * dimensions.n_refits)
         parts.append(
             f"found again in {count} of {dimensions.n_refits} refits (median r {dimensions.reproducibility[k]:.2f})"
         )
@@ -206,7 +206,11 @@ def _section(pages: _Pages, k: int) -> str:
 def _gallery(
     pages: _Pages, numbers: Sequence[int], values: Any, to_objects: str = "objects/", to_overview: str = ""
 ) -> str:
-    """Return objects as a grid of pictures or names, each with a bar; the last arguments are relative paths."""
+    """Return a grid of objects, each with its picture, its name and a bar.
+
+    ``to_objects`` and ``to_overview`` are the paths, relative to the page, of the folder with the pages of objects and
+    of the folder of the overview.
+    """
     largest = max((float(values[number]) for number in numbers), default=1.0) or 1.0
     items = []
     for number in numbers:

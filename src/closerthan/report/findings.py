@@ -33,7 +33,7 @@ ELLIPSES_HELD = "69 % to 97 %"  # fraction of true positions inside the 95 % ell
 DECIDED_WRONG = "0.2 % to 1.3 %"  # fraction of decided triplets that are wrong
 INTERRUPTED = "it was interrupted"
 LEAST = 0.05  # smallest probability of a neighbour that is listed
-MOST_LISTED = 2_000  # objects: with more, no neighbours are listed
+MOST_LISTED = 2_000  # with more objects, no neighbours are listed
 MOST_NAMED = 5  # objects named in a fact
 FITS = {
     "people": 40,
@@ -286,9 +286,9 @@ class Findings:
         if self.groups is not None:
             lines.append(Fact("Maps needed", counted(self.groups.n_groups, "map"), self.groups.sentence))
         if self.individuals is not None:
-            lines.append(Fact("Weights of people", self.individuals.verdict, self.individuals.sentences[0]))
+            lines.append(Fact("Weights of people", self.individuals.summary, self.individuals.sentences[0]))
         if self.effects is not None:
-            lines.append(Fact("Effects besides the map", self.effects.verdict, self.effects.sentences[0]))
+            lines.append(Fact("Effects besides the map", self.effects.summary, self.effects.sentences[0]))
         if self.curve is not None:
             lines.append(Fact("Enough?", ENOUGH[self.curve.verdict], self.curve.advice))
         return [*lines, *self.left_out]

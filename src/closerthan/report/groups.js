@@ -4,7 +4,7 @@
  * @typedef {{merges: Packed, heights: number[]}} Tree */
 /** The clusters; see groups.py.
  * @typedef {{sentence: string, doubtful: number[], tree: Tree | null,
- *   rows: {around: number, members: number[], more: number, sure: string | null}[]}} Clusters */
+ *   rows: {around: number, members: number[], more: number, certainty: string | null}[]}} Clusters */
 /** Functions of the page that sections use to create elements.
  * @typedef {{make: (tag: string, text?: string | null, options?: object) => any,
  *   nameButton: (object: number) => Element, colour: (name: string) => string}} Tools */
@@ -126,12 +126,12 @@ const Groups = (() => {
     const head = make("tr");
     /** @type {(() => void)[]} */
     const dots = [];
-    const hasSure = rows.some(({ sure }) => sure !== null);
-    for (const title of ["Group", "Around", ...(hasSure ? ["Sure"] : []), "Objects"])
+    const hasCertainty = rows.some(({ certainty }) => certainty !== null);
+    for (const title of ["Group", "Around", ...(hasCertainty ? ["Certainty"] : []), "Objects"])
       head.append(make("th", title, { scope: "col" }));
     table.append(make("thead"), make("tbody"));
     table.tHead.append(head);
-    rows.forEach(({ around, members, more, sure }, at) => {
+    rows.forEach(({ around, members, more, certainty }, at) => {
       const row = make("tr");
       const first = make("td", null, { className: "word" });
       const middle = make("td", null, { className: "word" });
@@ -143,9 +143,9 @@ const Groups = (() => {
       middle.append(nameButton(around));
       last.append(...listed(members, more));
       row.append(first, middle);
-      if (hasSure) {
-        const cell = make("td", sure, { className: "word" });
-        cell.dataset.label = "Sure";
+      if (hasCertainty) {
+        const cell = make("td", certainty, { className: "word" });
+        cell.dataset.label = "Certainty";
         row.append(cell);
       }
       row.append(last);
@@ -154,9 +154,9 @@ const Groups = (() => {
     const scroll = make("div", null, { className: "scroll" });
     scroll.append(table);
     box.append(scroll);
-    if (hasSure) {
+    if (hasCertainty) {
       box.append(
-        make("p", "Sure: fraction of maps fitted to resampled answers on which two of its objects share a group.", {
+        make("p", "Certainty: fraction of maps of resampled answers on which two of its objects share a group.", {
           className: "faint",
         }),
       );

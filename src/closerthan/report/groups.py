@@ -13,7 +13,7 @@ from closerthan.wording import counted, percent
 
 __all__ = ["group_names", "groups_content"]
 
-MOST_LEAVES = 300  # objects: a larger tree would be illegible
+MOST_LEAVES = 300  # number of objects; a larger tree would be illegible
 MOST_LISTED = 100  # members of a group that are listed
 
 
@@ -31,7 +31,7 @@ def group_names(groups: Clustering, x: NDArray[np.float64], names: Sequence[str]
 
 def groups_content(groups: Clustering, x: NDArray[np.float64]) -> JsonObject:
     """Return groups as plain lists and strings."""
-    sureness = groups.sureness
+    certainty = groups.certainty
     rows = []
     for label, central in enumerate(_central_objects(groups, x)):
         members = np.flatnonzero(groups.labels == label)
@@ -40,7 +40,7 @@ def groups_content(groups: Clustering, x: NDArray[np.float64]) -> JsonObject:
                 "around": central,
                 "members": members[:MOST_LISTED].tolist(),
                 "more": max(len(members) - MOST_LISTED, 0),
-                "sure": None if sureness is None else percent(float(sureness[members].mean()), digits=0),
+                "certainty": None if certainty is None else percent(float(certainty[members].mean()), digits=0),
             }
         )
     return {

@@ -121,7 +121,7 @@ def _with_findings(lines: Sequence[Fact], findings: Findings, *, were_passed: bo
 def _most_central(answers: Comparisons, names: tuple[str, ...] | None) -> Fact:
     """Return the most central object and the outliers, which are determined from the answers without the map."""
     central = replace(centrality(answers), names=names or answers.names)
-    outliers = [] if central.outliers is None else [central.called(int(number)) for number in central.outliers[:3]]
+    outliers = [] if central.outliers is None else [central.name_of(int(number)) for number in central.outliers[:3]]
     note = f"determined from the answers alone ({central.measure})"
     if outliers:
         note += f"; far from all others: {', '.join(outliers)}"

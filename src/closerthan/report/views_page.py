@@ -57,7 +57,7 @@ def write_views_page(views: Views, answers: Comparisons, path: str | Path, title
         for embedding, view_title in with_titles
     ]
     parts = []
-    for view_title, rows in zip(views.titles, views.telling(answers, MOST_ANSWERS), strict=True):
+    for view_title, rows in zip(views.titles, views.distinguishing(answers, MOST_ANSWERS), strict=True):
         items = "".join(f"<li>{html.escape(in_words(answers, int(row)))}</li>" for row in rows)
         parts.append(f"<section><h3>{html.escape(view_title)}</h3><ul>{items}</ul></section>")
     differences = (

@@ -336,7 +336,7 @@ def _check_information(questions: IntervalQuestions, levels: Levels) -> None:
         )
     if _is_separable(questions):
         raise value_error(
-            "a scale without any noise explains all answers, so sigma cannot be estimated",
+            "there is a scale without noise that no answer contradicts, so sigma cannot be estimated",
             "ask more questions about similar intervals, or fit a map of one dimension instead, with {n_dims}",
             n_dims=1,
         )

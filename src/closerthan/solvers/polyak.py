@@ -65,7 +65,7 @@ from closerthan.solvers.visiting_order import legs
 __all__ = ["Polyak"]
 
 SCALES = 2.0 ** (np.arange(-4, 9) / 4)  # factors tried for the size of the map after a pass
-MOST_FINISHED = 2**16  # comparisons; with more, gradients take long and Polyak steps come close enough to a minimum
+MOST_FINISHED = 2**16  # with more comparisons, gradients take long and Polyak steps come close enough to a minimum
 SMALLER = SCALES[SCALES <= 1.0] ** 4  # factors tried after the extra dimensions have been dropped
 
 
@@ -101,7 +101,7 @@ class Polyak(Solver):
         A start that is no better than chance is given extra dimensions (Burer and Monteiro 2003) for this number of
         comparisons per coordinate of the wider map, and is then projected onto its principal axes. If this takes more
         passes than an epoch has, the first epoch is extended accordingly and a map of one to three dimensions starts
-        smaller, by the factor ``small_start``. None: no extra dimensions.
+        smaller, by the factor ``small_start``. None means no extra dimensions.
     small_start
         The factor for such a smaller start.
     snapshots

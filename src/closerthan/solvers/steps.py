@@ -109,7 +109,7 @@ class StabilizedBB:
     Parameters
     ----------
     epsilon
-        The paper's eps. None: the larger of ``per_object / n_objects`` and ``1 / (longest * draws)``.
+        The paper's eps. None means the larger of ``per_object / n_objects`` and ``1 / (longest * draws)``.
     first
         The step size of the first epoch. None: ``0.5 * n_objects / draws``.
     per_object

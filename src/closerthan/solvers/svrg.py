@@ -78,7 +78,7 @@ class SVRG(Solver):
         Number of comparisons per step. None: 1, or 1/32 of the data where such batches are large enough to be divided
         among threads.
     draws
-        Number of comparisons drawn per epoch (the paper's m). None: the number of comparisons in the data.
+        Number of comparisons drawn per epoch (the paper's m). None means the number of comparisons in the data.
     sampling
         "shuffled": passes over the data in random order; "uniform": independent draws, as in the paper.
     module_epochs

@@ -42,7 +42,7 @@ FIT_SPREAD, STEEP_SPREAD = 0.3, 0.1
 # answers in 96 % of simulated sets and 13 of 14 halves of real studies; with half the value, in 92 % and 12 of 14
 # (docs/measured/enough*.md).
 BEYOND = 1.0
-FEW = 15  # answers per coordinate; with fewer, errors of real studies fell faster than predicted
+FEW = 15  # with fewer answers per coordinate, errors of real studies fell faster than predicted
 SMALL = 1e-4  # negligible error that keeps the covariance regular if no answer is predicted wrongly
 FEWEST = 5  # groups of answers in the smallest subset
 FOLDS = 10
@@ -52,7 +52,7 @@ STARTS = 2  # random starts of each fit, since a poor local optimum would distor
 DRAWS = 200  # simulated error curves for intervals
 WORTH = 0.005  # smallest decrease of the error for which it is worth doubling the answers
 MATTERS = 0.01  # decrease that the interval must exclude before the answers are called enough
-FEWEST_RANDOM = 100  # answers to random questions; with fewer, errors are measured on all questions
+FEWEST_RANDOM = 100  # with fewer answers to random questions, errors are measured on all questions
 GUESSING = 0.45  # error above which predictions are hardly better than chance
 
 
@@ -474,7 +474,8 @@ def learning_curve(
     answers, n_dims, settings
         As in :func:`closerthan.embed`.
     n_folds
-        Number of folds, each of which is held out once. None: ten, or five for a large file; at most one per group.
+        Number of folds, each of which is held out once: by default ten, or five for a large file; at most one per
+        group.
     n_replicates
         Number of replicates from which the fraction of decided triplets is estimated; 0: it is not estimated.
     result

@@ -45,7 +45,7 @@ class PartErrors:
     n_sizes
         Number of sizes.
     scored
-        Mask of the rows that errors are measured on; None: all of them.
+        Mask of the rows that errors are measured on; None means all of them.
 
     Examples
     --------
@@ -134,7 +134,7 @@ class PartAccuracies:
     n_sizes
         Number of sizes.
     scored
-        Mask of the rows whose answers are counted; None: all of them.
+        Mask of the rows whose answers are counted; None means all of them.
 
     Examples
     --------

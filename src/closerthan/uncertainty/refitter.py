@@ -29,7 +29,7 @@ from closerthan.solvers import Solver
 __all__ = ["Fitter", "JobResults", "Refitter", "StoppedEarly", "plan_refits"]
 
 LARGEST_SEED = 2**31
-TYPICAL = 2**15  # comparisons: a fit to this many uses the same kernels as a fit to more
+TYPICAL = 2**15  # number of comparisons; a fit to this many uses the same kernels as a fit to more
 
 
 class Fitter(Protocol):

@@ -59,7 +59,7 @@ def replicate(
     n_replicates
         Number of replicates: 100 are enough for ellipses, 1,000 for 95 % statements about single triplets.
     scaling
-        Whether maps are also scaled when they are aligned. None: only with ckl and tste, where answers do not
+        Whether maps are also scaled when they are aligned. None means only with ckl and tste, where answers do not
         determine the size of a map.
     result
         An existing fit to the same answers, which saves fitting them again.

@@ -28,7 +28,7 @@ def test_it_writes_pages_tables_arrays_and_the_layout_of_vice(answers, tmp_path)
     ct.files.write_comparisons(answers, tmp_path / "answers.csv")
     done = run("sparse", "answers.csv", "--dims", 5, "--refits", 2, "--out", "out")
     assert "of held-out answers" in done.output or "whole answers" in done.output
-    assert "returned" in done.output
+    assert "found again" in done.output
     weights = np.load(tmp_path / "out" / "weights.npy")
     result = ct.SparseDimensions.load(tmp_path / "out" / "dimensions.npz")
     assert np.array_equal(result.weights, weights)

@@ -125,5 +125,5 @@ def test_numbers_categories_and_lists_are_read():
 
 
 def test_an_empty_table_is_an_error():
-    with pytest.raises(ValueError, match="the DataFrame is empty: it has no answer"):
+    with pytest.raises(ValueError, match="the DataFrame is empty: it has no answers"):
         ct.read_comparisons(FRAME[:0])

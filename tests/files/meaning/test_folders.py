@@ -122,7 +122,7 @@ def test_files_that_closerthan_wrote_agree_about_their_objects(tmp_path):
         ),
         ({"a_csv": TRIPLETS, "b_csv": TRIPLETS + "ant,,cat\n"}, r"answers, b.csv, line 3 .*a cell is empty"),
         ({"a_csv": ""}, "none of its 1 files has an answer"),
-        ({"README_txt": "hello"}, "contains no file of answers"),
+        ({"README_txt": "hello"}, "contains no files of answers"),
         (
             {"a_csv": TRIPLETS, "b_csv": TRIPLETS.replace("near", "Near")},
             "b.csv has the columns 'anchor', 'Near', 'far'",

@@ -522,7 +522,7 @@ def test_counts_of_repeats_agree_with_a_simple_count(n_objects):
 
 def test_the_summary_reads_as_text(written):
     text = str(read_answers(written("head,winner,loser\na,b,c\na,c,b\na,a,b\n"), self_pairs="drop").summary)
-    assert "3 read, 2 used, 1 dropped (1 self pairs)" in text
+    assert "3 read, 2 used, 1 dropped (1 self pair)" in text
     assert "0 repeat another, 2 contradict another" in text
     assert "anchor = head, near = winner, far = loser" in text
     assert "triplet: anchor is closer to near than to far" in text

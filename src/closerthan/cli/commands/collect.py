@@ -27,8 +27,8 @@ StudyFolder = Annotated[Path, typer.Argument(metavar="STUDY", help="The folder o
 StudyFolders = Annotated[
     list[Path],
     typer.Argument(
-        metavar="STUDY...",
-        help="The folder of a study. Several, or a folder of several, get addresses that end in their names.",
+        metavar="STUDY",
+        help="The folder of one or more studies, or a folder of several. The addresses of several end in their names.",
         show_default=False,
     ),
 ]
@@ -107,7 +107,8 @@ def serve(
         typer.Option(
             "--behind-proxy",
             help="Trust proxies in the private network, as a container must; those on this computer always are. "
-            "Proxies report participants' addresses in X-Forwarded-For, so nobody else may reach the port.",
+            "Proxies report participants' addresses in X-Forwarded-For, so no other computer may be able to reach the "
+            "port.",
         ),
     ] = False,
 ) -> None:

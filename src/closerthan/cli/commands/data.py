@@ -27,7 +27,11 @@ class Simulation:
         ),
     ] = "normal"
     scale: Annotated[
-        float, typer.Option(metavar="NUMBER", help="Stretches the points, which changes the noise of ste, tste, ckl.")
+        float,
+        typer.Option(
+            metavar="NUMBER",
+            help="Factor by which to stretch the points, which changes the noise of ste, tste and ckl.",
+        ),
     ] = 1.0
     noise: Annotated[
         str,
@@ -40,7 +44,8 @@ class Simulation:
     level: Annotated[
         float | None,
         typer.Option(
-            metavar="NUMBER", help="Level of flip (the fraction) or distance (relative to a typical distance). [0.1]"
+            metavar="NUMBER",
+            help="Level of flip (the fraction) or distance (relative to a typical distance); by default 0.1.",
         ),
     ] = None
 

@@ -66,7 +66,7 @@ def effects(
         write_map(result.embedding, result.names, draft / "map.csv")
         title = "The map, without the effects of positions, repetition, ties and lapses"
         save_figures(draft, {"map.png": map_figure(result.embedding, result.names, title=title)}, output.figure_format)
-    if estimates.kept:
+    if estimates.terms:
         _print_people(estimates)
         typer.echo("")
     print_columns(("model", "held-out answers right", "bits"), evidence.rows())

@@ -30,7 +30,7 @@ INDIVIDUALS = {
 """The files of closerthan individuals."""
 
 MOST_DIMS = 8  # dimensions on the screen
-FEWEST_TO_GROUP = 6  # people; with fewer, groups are not looked for
+FEWEST_TO_GROUP = 6  # with fewer people, groups are not looked for
 
 
 @with_options(output=OutputFolder, fitting=fitting_options(), reading=reading)

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from closerthan.evaluate.facts import Fact
     from closerthan.files.meaning.answers import Answers
 
-FOLDS_HELP = "Number of parts; each is held out once. [5, or the number of people if it is smaller]"
+FOLDS_HELP = "Number of parts; each is held out once. By default 5, or the number of people if it is smaller."
 
 DIMS_BY = "people if there are at least ten, otherwise as for fit"
 
@@ -151,8 +151,9 @@ def predict(
 ) -> None:
     """Predict the answer to each question in FILE: 1 if it is as written in its row, -1 if it is the opposite.
 
-    Each row has the line of the file and the certainty of the prediction. With the folder of a fit there is also a
-    probability; if the fit has replicates (fit --replicates 100), predictions combine all their maps.
+    Each row of the output has the line of the question in FILE and the certainty of the prediction. With the folder of
+    a fit there is also a probability; if the fit has replicates (fit --replicates 100), predictions combine all their
+    maps.
 
     A question is written like an answer: anchor, near and far. If it has no answer yet, near and far are just the
     two candidates: with columns called left and right, pass --column near=left --column far=right.

@@ -38,7 +38,7 @@ ModelFile = Annotated[
 FeatureFiles = Annotated[
     list[Path],
     typer.Argument(
-        metavar="FEATURES...", help="One file per model or layer: a row of numbers per object.", show_default=False
+        metavar="FEATURES", help="One file per model or layer: a row of numbers per object.", show_default=False
     ),
 ]
 MATRICES = ("similarities", "dissimilarities")
@@ -69,12 +69,12 @@ class Measure:
         str | None,
         typer.Option(
             metavar="similarities|dissimilarities",
-            help="The numbers are a square matrix of these instead of features; empty cells are gaps.",
+            help="Read a square matrix of these instead of features; empty cells are missing values.",
         ),
     ] = None
 
     def of(self, model: "Features", file: Path) -> str:
-        """Return the measure for the library; a matrix must be declared as one."""
+        """Return the similarity to pass to the library; raise an error if ``--matrix`` is missing for a matrix."""
         if self.matrix is not None:
             if self.similarity is not None:
                 raise ValueError("--similarity is for features and --matrix for a matrix; leave one of them out")
@@ -136,7 +136,7 @@ def answers_from(
     from closerthan.files import write_comparisons
     from closerthan.files.writing.comparisons import check_format
     from closerthan.models.scores import UNNAMED
-    from closerthan.wording import counted
+    from closerthan.wording import counted, counts_in_words
 
     target = out or Path(f"{stem(file)}-answers.csv")
     check_format(target)
@@ -159,10 +159,9 @@ def answers_from(
             seed=seed,
         )
     write_comparisons(answers, target)
-    left_out = [f"{count:,} {reason}" for reason, count in answers.dropped.items()]
     typer.echo(
         f"{counted(answers.n_answers, 'answer')} about {answers.n_objects:,} objects, by {similarity}"
-        + (f"; left out: {', '.join(left_out)}" if left_out else "")
+        + (f"; left out: {counts_in_words(answers.dropped)}" if answers.dropped else "")
     )
     if people is not None:
         scores = ct.score_features(model.table, people, similarity=similarity, names=model.names)

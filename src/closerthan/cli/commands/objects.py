@@ -1,5 +1,6 @@
 """Commands about objects: ``place`` new ones on a map, ``cluster`` them, find ``central`` ones and outliers."""
 
+import warnings
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -74,7 +75,10 @@ def place(
     if file is not None:
         # The objects of a map without names are numbered from 0.
         numbering = {} if result.names is not None or file.suffix.lower() == ".mat" else {"numbering": "0-based"}
-        contents = reading.read(file, **numbering)
+        with warnings.catch_warnings():
+            # Objects of the map that do not occur in these answers keep their positions.
+            warnings.filterwarnings("ignore", ".*occur in no comparison")
+            contents = reading.read(file, **numbering)
         print_summary(contents.summary)
         answers = contents.comparisons
     table: Any = None
@@ -84,7 +88,7 @@ def place(
             table = dict(zip(row_names, table, strict=True))
     placed = placed_on(answers, result, loss=how.loss, features=table, seed=seed)
     write_map(placed.embedding, placed.all_names, target)
-    names = placed.names or [str(len(placed.known) + number) for number in range(len(placed.places))]
+    names = placed.names or [str(len(placed.map_places) + number) for number in range(len(placed.places))]
     rows = [
         (name, f"{count:,}", percent_if_known(error), f"{np.sqrt(np.sum(spread**2)):.3g}")
         for name, count, error, spread in zip(
@@ -92,9 +96,9 @@ def place(
         )
     ]
     print_columns(("object", "comparisons", "wrong", "± s.e."), rows)
-    size = float(np.sqrt(np.sum(placed.known.var(axis=0))))
+    size = float(np.sqrt(np.sum(placed.map_places.var(axis=0))))
     typer.echo(f"\n± s.e.: standard error of a position; objects of the map are typically {size:.3g} from its centre.")
-    typer.echo(f"{target}  the map of {len(placed.known):,} objects and {counted(len(rows), 'new one')}")
+    typer.echo(f"{target}  the map of {len(placed.map_places):,} objects and {counted(len(rows), 'new one')}")
 
 
 def _result_at(path: Path) -> "Result":
@@ -275,7 +279,7 @@ def central(
     listed = order if len(order) <= 2 * SHOWN else [*order[:SHOWN], *order[-SHOWN:]]
     rows = [
         (
-            scored.called(one),
+            scored.name_of(one),
             f"{scored.scores[one]:.2f} ± {scored.standard_errors[one]:.2f}",
             f"{scored.counts[one]:,}",
             marks.get(one, ""),
@@ -291,7 +295,7 @@ def central(
     else:
         typer.echo(f"1: always the nearer of two; -1: always the farther. Outliers: {OUTLYING:g} or less.")
     lines = [
-        f"{quoted(scored.called(one), ',')},{scored.scores[one]:.6g},{scored.standard_errors[one]:.6g},"
+        f"{quoted(scored.name_of(one), ',')},{scored.scores[one]:.6g},{scored.standard_errors[one]:.6g},"
         f"{scored.counts[one]}"
         for one in order
     ]

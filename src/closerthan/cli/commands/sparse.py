@@ -33,7 +33,12 @@ class Estimation:
     dims: Annotated[
         int | None,
         typer.Option(
-            "--dims", "-d", metavar="NUMBER", min=1, help="Dimensions to start with; those not needed are dropped. [60]"
+            "--dims",
+            "-d",
+            metavar="NUMBER",
+            min=1,
+            help="Dimensions to start with; those not needed are dropped. By default 60, or half the number of objects "
+            "if that is less.",
         ),
     ] = None
     penalty: Annotated[
@@ -137,7 +142,7 @@ def _print(result: "SparseDimensions") -> None:
     if result.n_dims:
         # The top objects are cut, so that the other columns of a narrow terminal remain.
         rows = [(*row[:-1], one_line(row[-1], WIDTH_OF_TOP)) for row in result.rows()]
-        print_columns(("dimension", "sum", "objects", "returned", "top objects"), rows)
+        print_columns(("dimension", "sum", "objects", "found again", "top objects"), rows)
         typer.echo("")
     for name, value in [*result.accuracy.table(), ("penalty", f"{result.penalty:.3g}")]:
         print_wrapped(f"{name:<18}{value}", indent=18)

@@ -115,10 +115,11 @@ def _print_people(assessment: "PeopleAssessment") -> None:
         typer.echo(f"... and {len(assessment.people) - len(listed):,} more, who are less conspicuous")
     words = {
         "lapses": "fraction of answers that the others' map explains only as guesses (95 % interval)",
-        "error": "of the others' map",
+        "error": "fraction that the others' map gets wrong",
         "again": "same answer when asked again",
         "agree": "same answer as others",
-        "fast": "below 0.3 s",
+        "left": "the left object was chosen",
+        "fast": "answers below 0.3 s",
     }
     typer.echo("")
     print_wrapped("; ".join(f"{title}: {text}" for title, text in words.items() if title in filled) + ".", indent=0)

@@ -80,9 +80,9 @@ def views(
         typer.echo("")
         print_wrapped(result.advice, indent=0)
         typer.echo("")
-    for title, telling in zip(result.titles, result.telling(answers.comparisons, SHOWN), strict=True):
+    for title, distinguishing in zip(result.titles, result.distinguishing(answers.comparisons, SHOWN), strict=True):
         print_wrapped(title)
-        for row in telling:
+        for row in distinguishing:
             print_wrapped(f"  {in_words(answers.comparisons, int(row))}")
     for path, one in zip(maps, result.maps, strict=True):
         write_map(one, result.names, path)

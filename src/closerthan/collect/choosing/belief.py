@@ -33,7 +33,7 @@ from closerthan.wording import counted
 __all__ = ["FEWEST", "LOSS", "Belief", "Criterion", "fit_belief", "fit_maps", "next_criterion"]
 
 LOSS = "tste"
-FEWEST = 2  # answers per object and dimension; with fewer, questions are random
+FEWEST = 2  # with fewer answers per object and dimension, questions are random
 N_MAPS = 8  # random starts of the map, and replicates
 PENALTY = 3e-4
 CHOOSE_AGAIN = 2.0  # factor by which the answers must have grown before the loss and the penalty are chosen again

@@ -79,7 +79,7 @@ def _refit(study: Study, store: Store, condition: str) -> int | None:
         n_objects = store.value("SELECT count(*) FROM objects")
         recounts = n_recounts(store)
     if before.get("recounts", 0) != recounts:
-        before.pop("assessed_at", None)  # other people count now, which affects the assessment of everybody
+        before.pop("assessed_at", None)  # somebody was excluded, included or deleted, so everybody is assessed again
     available = {numbers[stimulus.name] for stimulus in study.objects if stimulus.name in numbers}
     # The map of a condition with few of the objects has no place for the others.
     part = np.arange(n_objects) if len(available) == len(numbers) else np.array(sorted(available))

@@ -83,7 +83,7 @@ class Study:
         The items before and after the questions, the question about the instructions, and the text of the last page.
     places, until
         The number of complete participants after which nobody else is admitted (0: no limit), and the time after which
-        nobody is, in seconds since 1970 (None: no limit).
+        nobody is, in seconds since 1970 (None for no limit).
     dimensions
         The dimension of the map.
     origins
@@ -262,7 +262,9 @@ SETTINGS: Mapping[str, Mapping[str, _Setting]] = {
     },
     "limits": {
         "participants": _between(int, 0, 10_000_000),
-        "until": _Setting(date, "a date or a time that has a year, as in 2030-12-31 or 2030-12-31T18:00:00"),
+        "until": _Setting(
+            date, "in the years 2000 to 9000; leave it out if there is no end", lambda value: 2000 <= value.year <= 9000
+        ),
     },
     "embed": {
         "origins": _Setting(

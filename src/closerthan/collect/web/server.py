@@ -132,7 +132,7 @@ class Participants:
         """Look at the database every second, because other programs change it, too.
 
         The study is stopped if the file was removed or replaced. The map is fitted again if people were excluded,
-        included or deleted, be it on this page, by a command, or by themselves.
+        included or deleted, whether on this page, by a command, or by themselves.
         """
         loop = asyncio.get_running_loop()
         while self._has_database():

@@ -30,7 +30,7 @@ class FrameTable(LoadedTable):
     def __init__(self, frame: Any) -> None:
         path = Path("the DataFrame")
         if not len(frame):
-            raise ValueError(f"{path} is empty: it has no answer")
+            raise ValueError(f"{path} is empty: it has no answers")
         names = names_of(frame)
         columns: list[tuple[str | None, Any]] = []
         for position in range(frame.shape[1]):

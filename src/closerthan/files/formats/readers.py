@@ -68,7 +68,7 @@ def open_table(path: Path, is_column: Callable[[str], bool], options: FileOption
     if suffix == ".jzip":
         raise ValueError(f"{path} is a study of JATOS without its results; export these as an archive (.jrzip)")
     if path.stat().st_size == 0:
-        raise NoAnswerError(f"{path} is empty: it has no answer")
+        raise NoAnswerError(f"{path} is empty: it has no answers")
     if variable is None and is_jatos_archive(path):
         return JatosArchive(path)
     if suffix == ".zip":

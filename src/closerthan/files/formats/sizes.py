@@ -4,7 +4,7 @@ __all__ = ["LARGE", "LONGEST_LINE", "PACKED", "TEXT", "too_large"]
 
 LARGE = 1 << 30  # number of bytes to which any file may decompress
 TEXT = 1 << 26  # bytes; lower than for arrays because a table of text takes several times its size in memory
-LONGEST_LINE = 1 << 22  # characters: enough for a hundred thousand columns with names of forty characters
+LONGEST_LINE = 1 << 22  # enough characters for a hundred thousand columns with names of forty characters
 PACKED = 200  # highest plausible compression ratio; object numbers compress by a factor of three to ten
 
 

@@ -233,7 +233,7 @@ class Table(ABC):
         """Return the location and the content of a row, for an error message."""
 
     def check_cells(self, rows: NDArray[np.intp] | None = None) -> None:  # noqa: B027 - most formats have no other cells
-        """Raise an error if a loaded cell in ``rows`` (None: all rows) is neither a name nor a number."""
+        """Raise an error if a loaded cell in ``rows`` (None for all rows) is neither a name nor a number."""
 
     @property
     def lines(self) -> NDArray[np.int32] | None:

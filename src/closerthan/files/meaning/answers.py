@@ -44,12 +44,12 @@ from closerthan.files.meaning.folders import open_folder
 from closerthan.files.meaning.interpretation import Interpretation, Problem
 from closerthan.files.meaning.numbering import BadLabelError, Numbering, number_objects
 from closerthan.files.meaning.reading import Reading, ReadingOptions
-from closerthan.files.meaning.summary import Summary, describe_counts, repeated_and_contradictory
+from closerthan.files.meaning.summary import Summary, repeated_and_contradictory
 from closerthan.files.stored.large import Portion, read_large
 from closerthan.messages import Message, Suggested, message_of, value_error
 from closerthan.representation import shows_fields
 from closerthan.signatures import lists_keywords
-from closerthan.wording import counted
+from closerthan.wording import counted, counts_in_words
 
 __all__ = ["Answers", "read", "read_answers", "read_comparisons"]
 
@@ -102,15 +102,15 @@ def read_answers(path: str | os.PathLike[str] | Any, **options: Unpack[ReadingOp
         .npy, .npz or MATLAB .mat; a folder of such files, one per person; the folder of a study that
         ``closerthan collect`` serves; or a DataFrame of pandas or polars, or an Arrow table, with the same columns.
     kind
-        The question: "triplet", "quadruplet", "odd-one-out", "most-central", "rank" or "nearest"; None: detect it from
-        the columns.
+        The question: "triplet", "quadruplet", "odd-one-out", "most-central", "rank" or "nearest". By default
+        it is detected from the columns.
     columns
         Columns that do not have their usual names, by role: ``{"anchor": "q", "near": "yes", "far": "no"}``. A column
         is a name or a position from 0; several columns with one role are a list; None means that there is no such
         column. The role "catch" is a column that marks catch trials, by true or 1 or by words:
         ``{"catch": "kind=attention"}``.
     numbering
-        How the file refers to objects: by "0-based" or "1-based" numbers, or by "names"; None: detect it.
+        How the file refers to objects: by "0-based" or "1-based" numbers, or by "names". By default it is detected.
     names
         Names of the objects, in the order of their numbers.
     n_objects
@@ -127,7 +127,7 @@ def read_answers(path: str | os.PathLike[str] | Any, **options: Unpack[ReadingOp
         Catch trials are questions with one correct answer that test attention. "drop" leaves out and counts the rows
         that a column marks as catch trials; "keep" reads them as answers.
     header, delimiter, encoding
-        Format of a text file; None: detect it.
+        Format of a text file; by default it is detected.
     variable
         The array to read from a .npz or .mat file with several, or the table to read from a .zip.
 
@@ -404,7 +404,7 @@ def _select_rows(export: Export, reading: Reading) -> _Selection:
     ]
     table.read(layout.objects, [*layout.labels, *others], layout.columns.get("weight", ()))
     if not table.n_rows:
-        raise ValueError(f"{table.path} is empty: it has no answer")
+        raise ValueError(f"{table.path} is empty: it has no answers")
     table = export.named(reading.names) if name_columns else table
     rows = _matching(table, conditions, export.other_screens())
     for position in exclusions:
@@ -438,7 +438,7 @@ def _matching(table: Table, conditions: Mapping[int, Conditions], other_screens:
         keep = with_question
     if keep is not None:
         if not keep.any():
-            raise ValueError(f"{table.path}: no row is left after dropping {describe_counts(left_out)}")
+            raise ValueError(f"{table.path}: no row is left after dropping {counts_in_words(left_out)}")
         table = SelectedRows(table, np.flatnonzero(keep))
     return _Rows(table, left_out)
 
@@ -515,7 +515,7 @@ def _without_unmarked_checks(rows: _Rows, is_check: NDArray[np.bool_], checks: M
 def _usable_rows(
     interpretation: Interpretation, reading: Reading
 ) -> tuple[NDArray[np.bool_] | None, NDArray[np.bool_] | None, dict[str, int]]:
-    """Return a mask of the usable rows (None: all), a mask of the ties among them, and the numbers of dropped rows.
+    """Return a mask of the usable rows (None for all), a mask of the ties among them, and the numbers of dropped rows.
 
     The first row with a problem that is not to be dropped raises an error.
     """
@@ -554,7 +554,7 @@ def _usable_rows(
             arguments |= {"columns": {"participant": 3}, "kind": "odd-one-out"}
         raise table.error(row, Message(problem.message(row), way_out, **arguments))
     if not keep.any():
-        raise ValueError(f"{table.path}: no answer is left after dropping {describe_counts(dropped)}")
+        raise ValueError(f"{table.path}: no answer is left after dropping {counts_in_words(dropped)}")
     if not (keep & ~is_tie).any():
         raise ValueError(f"{table.path}: all answers are ties, which say nothing about distances")
     return keep, is_tie, dropped

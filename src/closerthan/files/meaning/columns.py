@@ -102,7 +102,7 @@ def find_layout(
     table
         The table.
     kind
-        The question, one of :data:`KINDS`; None: detect it.
+        The question, one of :data:`KINDS`; None means that it is detected.
     columns
         Columns (names, or positions from 0) by role, which override usual names; None for a role without a column.
 
@@ -138,7 +138,7 @@ def find_layout(
         if all(role in by_role for role in form.roles) and _is_plausible(form, by_role):
             fitting.append(Layout(form, by_role))
     if not fitting:
-        raise ValueError(_not_understood(table, kind))
+        raise ValueError(_not_understood(table, kind, explicit))
     # Prefer forms that use more columns, because they contain more information.
     most = max(len(layout.form.roles) for layout in fitting)
     fullest = [layout for layout in fitting if len(layout.form.roles) == most]
@@ -310,8 +310,18 @@ def _locate(table: Table, role: str, choice: str | int | Sequence[str | int] | N
     return tuple(located)
 
 
-def _not_understood(table: Table, kind: str | None) -> Message:
+def _not_understood(table: Table, kind: str | None, explicit: Mapping[str, tuple[int, ...]]) -> Message:
+    """Return a message that suggests how to assign the roles of which the fewest are missing."""
+
+    def missing(form: Form) -> list[str]:
+        return [role for role in form.roles if not (explicit.get(role) or _by_name(table, role, {}))]
+
     forms = [form for form in FORMS if kind == form.kind or (kind is None and form.roles != ("items",))]
+    assigned = {role for role, places in explicit.items() if places and role not in EXTRAS}
+    possible = [form for form in forms if assigned <= {*form.roles, *form.optional}] or forms
+    nearest = min(possible, key=lambda form: (len(missing(form)), -len(form.roles)))
+    if len(missing(nearest)) == len(nearest.roles):
+        nearest = _USUAL[3] if _USUAL[3] in possible else possible[0]
     expected = "; ".join(dict.fromkeys(", ".join(form.roles) for form in forms))
     items = len(_by_name(table, "items", {}))
     hint = f" ({items} of them are items, but 3 are expected unless one is the odd one)" if items not in (0, 3) else ""
@@ -319,5 +329,5 @@ def _not_understood(table: Table, kind: str | None) -> Message:
         f"{table.path} has the columns {table.titles}{hint}, which are not understood"
         f"{f' as {kind!r}' if kind else ''}; expected one of the sets ({expected})",
         "rename them, or assign roles, such as {columns}",
-        columns=dict.fromkeys(forms[0].roles, ...),
+        columns=dict.fromkeys(missing(nearest) or nearest.roles, ...),
     )

@@ -47,7 +47,7 @@ def files_in(folder: Path) -> list[Path]:
     )
     if not files:
         raise ValueError(
-            f"{folder} is a folder that contains no file of answers; expected one per person, as .csv or .json"
+            f"{folder} is a folder that contains no files of answers; expected one per person, as .csv or .json"
         )
     suffixes = Counter(suffix_of(file) or file.name for file in files)
     if len(suffixes) > 1:

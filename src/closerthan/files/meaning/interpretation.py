@@ -286,6 +286,8 @@ class Interpretation:
 
     def _invalid_choice(self, row: int, role: str, which: int) -> ValueError:
         options = ", ".join(repr(self.labels[item]) for item in self._items[row] if item != EMPTY)
+        if "left" in self.layout.columns:
+            options += ", left or right"
         place = self.layout.columns[role][which]
         column = self.table.column(place)
         answer = column.labels[column.codes[row]]
@@ -338,7 +340,7 @@ class Interpretation:
     # ---- deriving comparisons ----
 
     def comparisons(self, keep: Mask | None) -> DerivedRows:
-        """Return the comparisons implied by the rows in ``keep`` (None: all)."""
+        """Return the comparisons implied by the rows in ``keep`` (None for all)."""
         selected: Any = slice(None) if keep is None else keep
         source = np.arange(self.table.n_rows)[selected]
         if self.kind == "rank":

@@ -10,7 +10,7 @@ from closerthan.files.formats.tables import abbreviated
 from closerthan.files.meaning.interpretation import RULES
 from closerthan.messages import prefixed
 from closerthan.representation import tabulated
-from closerthan.wording import percent
+from closerthan.wording import counts_in_words, percent
 
 _MAX_LISTED = 12  # unused columns listed in the text
 
@@ -86,7 +86,7 @@ class Summary:
         numbering = {"0-based": "numbers from 0", "1-based": "numbers from 1", "names": "names"}[self.numbering]
         unseen = self.n_objects - self.n_mentioned
         unmentioned = f", of which {unseen:,} never occur{'s' * (unseen == 1)}" if unseen else ""
-        dropped = describe_counts(self.dropped)
+        dropped = counts_in_words(self.dropped)
         lines = {
             "file": f"{self.path} ({self.format})",
             "question": f"{self.kind}: {RULES[self.kind]}",
@@ -113,17 +113,6 @@ class Summary:
             lines["not used"] = abbreviated(self.not_used, _MAX_LISTED)
         text = [f"{name:<13}{value}" for name, value in lines.items()]
         return text + [prefixed(f"{'note':<13}", note) for note in self.notes]
-
-
-def describe_counts(dropped: Mapping[str, int]) -> str:
-    """Return the numbers of dropped rows in words.
-
-    Examples
-    --------
-    >>> describe_counts({"ties": 3, "self_pairs": 1})
-    '3 ties, 1 self pairs'
-    """
-    return ", ".join(f"{count:,} {reason.replace('_', ' ')}" for reason, count in dropped.items())
 
 
 def repeated_and_contradictory(comparisons: Comparisons) -> tuple[int, int]:

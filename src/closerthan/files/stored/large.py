@@ -69,11 +69,11 @@ class Portion:
     Parameters
     ----------
     groups
-        Row groups of a Parquet file; None: all.
+        Row groups of a Parquet file; None means all.
     large_from
-        Number of bytes from which rows are read in blocks; None: the default.
+        Number of bytes from which rows are read in blocks; None means the default.
     block
-        Number of rows per block; None: the default.
+        Number of rows per block; None means the default.
     """
 
     groups: Sequence[int] | None = None

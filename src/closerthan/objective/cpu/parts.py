@@ -14,7 +14,7 @@ from closerthan.compiled.threads import WorkerPool
 
 __all__ = ["LEAST_PART", "MOST_PARTS", "cut", "summed"]
 
-LEAST_PART = 2**14  # terms; with fewer, handing work to another thread costs more than it gains
+LEAST_PART = 2**14  # with fewer terms, handing work to another thread costs more than it gains
 MOST_PARTS = 16  # also the largest number of threads, so that sums do not depend on how many there are
 
 

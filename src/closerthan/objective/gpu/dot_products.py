@@ -23,7 +23,7 @@ class DotProductsOnGPU:
     device
         The name of a device of PyTorch, as in "cuda".
     weights
-        Weight of each answer; None: all are equal.
+        Weight of each answer; None means that all are equal.
     """
 
     def __init__(self, pairs: ShownPairs, device: str, weights: Array | None = None) -> None:
@@ -44,7 +44,7 @@ class DotProductsOnGPU:
         ]
 
     def weighted(self, weights: Array | None) -> "DotProductsOnGPU":
-        """Return the likelihood with another weight for each answer; None: all are equal."""
+        """Return the likelihood with another weight for each answer; None means that all are equal."""
         other = DotProductsOnGPU.__new__(DotProductsOnGPU)
         other.__dict__.update(self.__dict__)
         other._set_weights(weights)

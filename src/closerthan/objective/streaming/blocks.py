@@ -224,7 +224,7 @@ class Blocks:
                 place += size
 
     def _ends(self, order: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return the number of visits of a pass up to the end of each block, in this order."""
+        """Return the number of visits by the end of each block, in a pass that reads the blocks in this order."""
         if self.totals is None:
             return np.cumsum(np.minimum((order + 1) * self.size, self.n_rows) - order * self.size)
         shares = np.cumsum(np.array(self.totals)[order])

@@ -14,7 +14,7 @@ from closerthan.plotting.palette import COLOURS, GREY
 
 __all__ = ["object_error_figure"]
 
-MOST_BARS = 40  # objects: with more, only the worst are drawn as bars
+MOST_BARS = 40  # with more objects, only the worst are drawn as bars
 
 
 @checked

@@ -11,7 +11,7 @@ from closerthan.plotting.palette import COLOURS, GREY, RAMP
 
 __all__ = ["people_figure", "people_maps_figure", "people_matrix_figure"]
 
-MOST_SHOWN = 40  # people: if there are more, only the most conspicuous are drawn
+MOST_SHOWN = 40  # if there are more people, only the most conspicuous are drawn
 VERDICT_COLOURS = {
     "reversed": COLOURS[6],
     "careless": COLOURS[1],

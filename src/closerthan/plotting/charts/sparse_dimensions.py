@@ -42,7 +42,7 @@ def dimensions_figure(dimensions: Any, *, title: str | None = None, ax: Any = No
     returns = dimensions.is_reproducible if is_known else np.ones(n_dims, dtype=bool)
     places = np.arange(n_dims)
     bars = ax.barh(places, sums, height=0.7, color=[COLOURS[0] if one else GREY for one in returns])
-    counts = np.rint(dimensions.returned * dimensions.n_refits) if is_known else np.zeros(n_dims)
+    counts = np.rint(dimensions.recurrence * dimensions.n_refits) if is_known else np.zeros(n_dims)
     for k in range(n_dims if is_known else 0):
         text = f" {counts[k]:.0f}/{dimensions.n_refits}, r {dimensions.reproducibility[k]:.2f}"
         ax.text(sums[k], k, text, va="center", ha="left", fontsize=6.5, color="#555555")

@@ -13,8 +13,8 @@ from closerthan.plotting.palette import GREY
 __all__ = ["LEFT_OUT", "LONGEST", "draw_labels", "pixels"]
 
 LEFT_OUT = "{:,} of {:,} names not shown for lack of space"
-FEW = 60  # objects: up to this many, every object is labelled, with a long line to its label if necessary
-SOME = 200  # objects: up to this many, a short line may join a point and its label
+FEW = 60  # with at most this many objects, every object is labelled, with a long line to its label if necessary
+SOME = 200  # with at most this many objects, a short line may join a point and its label
 MOST_TRIED = 1500  # labels that are tried
 LONGEST = 28  # characters of a label
 NEARBY = 40.0  # pixels, at the default font size, like all lengths in this module

@@ -15,8 +15,8 @@ from closerthan.plotting.palette import COLOURS, GREY
 __all__ = ["dendrogram_figure"]
 
 LONGEST = 24  # characters of a name beside its leaf
-MOST_NAMES = 200  # objects: with more, no names are written
-PICTURE = 0.34  # inches: height of a picture beside its leaf
+MOST_NAMES = 200  # with more objects, no names are written
+PICTURE = 0.34  # height of a picture beside its leaf, in inches
 
 
 @checked

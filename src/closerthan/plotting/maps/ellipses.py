@@ -15,8 +15,8 @@ from closerthan.wording import percent
 
 __all__ = ["are_readable", "ellipses_figure"]
 
-MOST_ELLIPSES = 200  # objects: with more, ellipses hide each other and the map
-MOST_INSIDE = 1.0  # mean number of other objects inside an ellipse: with more, ellipses visibly merge into one blob
+MOST_ELLIPSES = 200  # with more objects, ellipses hide each other and the map
+MOST_INSIDE = 1.0  # if ellipses contain more other objects on average, they visibly merge into one blob
 
 
 @checked

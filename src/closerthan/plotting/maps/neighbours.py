@@ -13,7 +13,7 @@ from closerthan.wording import percent
 __all__ = ["neighbours_figure"]
 
 LEAST_PROBABILITY = 0.1  # probability above which a line is drawn
-WIDEST = 4.0  # points: width of a line with probability 1
+WIDEST = 4.0  # width of a line with probability 1, in points
 
 
 @checked

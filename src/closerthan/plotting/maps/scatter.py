@@ -29,9 +29,9 @@ from closerthan.signatures import lists_keywords
 __all__ = ["MapOptions", "MapStyle", "draw_map", "map_figure"]
 
 SHAPES = ("o", "s", "^", "D", "v")
-MANY = 5000  # points; with more, PDF and SVG files contain them as one bitmap, since they would be slow to open
-WIDTH = 7.5  # inches: default width of a figure
-SMALLEST_FONT = 5.0  # points: the smallest size that journals allow
+MANY = 5000  # with more points, PDF and SVG files contain them as one bitmap, since they would be slow to open
+WIDTH = 7.5  # default width of a figure, in inches
+SMALLEST_FONT = 5.0  # the smallest size that journals allow, in points
 MOST_ROOM = 2.0  # largest factor by which shapes such as ellipses may widen the frame of a map
 LEFT_OUT_PICTURES = "{:,} of {:,} thumbnails not shown for lack of space"
 FAR_AWAY = "{:,} {} far outside this frame, in the direction of the arrow heads"

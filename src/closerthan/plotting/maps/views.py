@@ -11,7 +11,7 @@ from closerthan.plotting.maps.scatter import map_figure
 
 __all__ = ["views_figure"]
 
-SIDE = 5.0  # inches: width and height of each map
+SIDE = 5.0  # width and height of each map, in inches
 
 
 @checked

@@ -56,7 +56,7 @@ class ArrayTable(LoadedTable):
             vectors = {name: np.ravel(array) for name, array in arrays.items() if _is_vector(array) and is_column(name)}
             columns += [(name, array) for name, array in vectors.items() if len(array) == len(main)]
         if not len(columns[0][1]):
-            raise NoAnswerError(f"{path} is empty: its table has no row")
+            raise NoAnswerError(f"{path} is empty: its table has no rows")
         super().__init__(path, format, columns)
         if None in self.names:
             self.notes.append("the table has no column names; columns are identified by their position")

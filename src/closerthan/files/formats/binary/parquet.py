@@ -29,7 +29,7 @@ class ParquetTable(LoadedTable):
             self._file = open_parquet(path)
             schema = self._file.schema_arrow
         if not self._file.metadata.num_rows:
-            raise NoAnswerError(f"{path} is empty: it has columns, but no row")
+            raise NoAnswerError(f"{path} is empty: it has columns, but no rows")
         columns: list[tuple[str | None, Any]] = []
         self._fields: list[int | None] = []  # the field of the schema that each column is read from
         for number, field in enumerate(schema):
@@ -89,7 +89,7 @@ def open_parquet(path: Path) -> Any:
 
 
 def check_size(path: Path, file: Any, *, column: str | None = None) -> None:
-    """Raise an error if a column (None: all columns in total) needs an implausible amount of memory.
+    """Raise an error if a column (None for all columns in total) needs an implausible amount of memory.
 
     A billion equal cells take only a few bytes in a file.
     """

@@ -57,9 +57,9 @@ class TextTable(Table):
     is_column
         Whether a text is the name of a column that may be used, which distinguishes a header from an answer.
     header
-        Whether the first line is a header; None: detect it.
+        Whether the first line is a header; None means that it is detected.
     delimiter, encoding
-        Format of the text; None: detect it.
+        Format of the text; None means that it is detected.
     arrow_from
         Size in bytes from which the file is read by pyarrow, if that is installed.
     """

@@ -63,7 +63,7 @@ class Catch(NamedTuple):
 
 
 class CatchColumn(NamedTuple):
-    """The column that the user chose to mark catch trials, and the condition for a mark (None: detect the marks)."""
+    """The column that the user chose to mark catch trials, and the condition for a mark (None to detect the marks)."""
 
     position: int
     marking: Conditions | None
