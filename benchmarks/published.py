@@ -5,7 +5,7 @@
 FOLDER holds your copies of the public files, which are not part of closerthan: things_people.txt and things_odd.txt
 (odd-one-out answers of Hebart et al. 2020; each line has three objects, counted from 0, of which the third is the odd
 one), things_spose49.npy (their published embedding), mlds_triads.csv (a test file of R's and Python's mlds) and
-music_triplets.mat (see ``closerthan.datasets.music``). A part whose files are missing is left out.
+music_triplets.mat (see ``closerthan.datasets.answers.music``). A part whose files are missing is left out.
 """
 
 import sys

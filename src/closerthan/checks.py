@@ -15,7 +15,7 @@ from numbers import Integral, Number, Real
 from typing import Any, Literal, NamedTuple, TypeVar
 
 from closerthan.messages import Notation, Suggested, as_argument, filled_in
-from closerthan.signatures import make_readable, readable
+from closerthan.signatures import make_readable, module_of, readable
 
 __all__ = ["ParameterError", "check_keywords", "checked", "distinct", "number", "one_per_object", "positive", "whole"]
 
@@ -344,10 +344,10 @@ def _not_negative(rule: _Rule) -> _Rule:
 
 def _union(hints: Sequence[Any]) -> _Rule | None:
     # NumPy's ArrayLike is itself a union of protocols and scalar types; scalars are not accepted as arrays.
-    others = [hint for hint in hints if not _module(hint).startswith("numpy._typing")]
+    others = [hint for hint in hints if not module_of(hint).startswith("numpy._typing")]
     if len(others) < len(hints):
         others = [hint for hint in others if hint not in (complex, bytes, str)]
-        about_comparisons = any(_module(hint).startswith("closerthan.comparisons") for hint in others)
+        about_comparisons = any(module_of(hint).startswith("closerthan.comparisons") for hint in others)
         rules = [_ARRAY_OR_FILE if about_comparisons else _ARRAY, *map(_rule, others)]
     else:
         rules = [_rule(hint) for hint in hints]
@@ -358,12 +358,8 @@ def _union(hints: Sequence[Any]) -> _Rule | None:
     return _Rule(words, lambda value: any(rule.accepts(value) for rule in members))
 
 
-def _module(hint: Any) -> str:
-    return str(getattr(typing.get_origin(hint) or hint, "__module__", ""))
-
-
 def _package(hint: Any) -> str:
-    return _module(hint).partition(".")[0]
+    return module_of(hint).partition(".")[0]
 
 
 def _literal(choices: Sequence[Any]) -> _Rule:

@@ -6,7 +6,7 @@ import json
 import math
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -20,6 +20,7 @@ from closerthan.wording import counted, listed, percentage_points
 
 if TYPE_CHECKING:
     from closerthan.calibration import Calibration, ChoiceCalibration
+    from closerthan.plotting.maps.scatter import MapOptions
     from closerthan.settings import Settings
 
 __all__ = ["Candidate", "FittedPositions", "Result", "Start"]
@@ -290,7 +291,7 @@ class Result:
 
         return f"<div><p>{html.escape(repr(self))}</p>{small_map(self.embedding, self.names)}</div>"
 
-    def plot(self, **options: Any) -> Any:
+    def plot(self, **options: "Unpack[MapOptions]") -> Any:
         """Draw the map as a matplotlib figure; the options are those of :func:`closerthan.plotting.map_figure`.
 
         ``figure.savefig("map.pdf")`` writes it to a file; PNG (with ``dpi=300``) and SVG are possible, too.

@@ -12,7 +12,7 @@ import typing
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeVar
 
-__all__ = ["lists_keywords", "make_readable", "readable"]
+__all__ = ["lists_keywords", "make_readable", "module_of", "readable"]
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 Class = TypeVar("Class", bound=type)
@@ -133,7 +133,7 @@ def _is_union(hint: Any) -> bool:
 def _members(parts: Iterable[Any]) -> Iterable[str]:
     """Yield the members of a union; NumPy's ArrayLike is itself a union of many types."""
     parts = list(parts)
-    arrays = [part for part in parts if _module(part).startswith("numpy._typing")]
+    arrays = [part for part in parts if module_of(part).startswith("numpy._typing")]
     for part in parts:
         if part in arrays:
             yield "ArrayLike"
@@ -141,7 +141,8 @@ def _members(parts: Iterable[Any]) -> Iterable[str]:
             yield _text(part)
 
 
-def _module(hint: Any) -> str:
+def module_of(hint: Any) -> str:
+    """Return the name of the module of a type or a type hint."""
     return str(getattr(typing.get_origin(hint) or hint, "__module__", ""))
 
 

@@ -10,10 +10,11 @@ from numpy.typing import NDArray
 
 from closerthan.checks import checked, distinct
 from closerthan.comparisons import text_of
+from closerthan.comparisons.parsing import is_number
 from closerthan.files.formats.binary.parquet import read_numbers
 from closerthan.files.formats.opening import name_file_in_errors
 from closerthan.files.formats.readers import suffix_of
-from closerthan.files.formats.tables import as_number, excerpt, is_number
+from closerthan.files.formats.tables import as_number, excerpt
 from closerthan.representation import shows_fields
 
 __all__ = ["Features", "is_name_column", "lines_of_cells", "read_features"]

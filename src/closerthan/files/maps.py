@@ -14,12 +14,13 @@ from numpy.typing import ArrayLike, NDArray
 from closerthan.checks import checked, distinct
 from closerthan.comparisons import text_of
 from closerthan.comparisons.column_names import is_usual_name
+from closerthan.comparisons.parsing import is_number
 from closerthan.files.features import is_name_column, lines_of_cells
 from closerthan.files.formats.binary.parquet import open_parquet, read_numbers, reading_parquet
 from closerthan.files.formats.extras import extra
 from closerthan.files.formats.opening import is_gzipped, name_file_in_errors
 from closerthan.files.formats.readers import suffix_of
-from closerthan.files.formats.tables import excerpt, is_number
+from closerthan.files.formats.tables import excerpt
 from closerthan.files.formats.text.delimited_text import quoted
 from closerthan.files.writing import csv_text
 from closerthan.saving import whole_file, whole_folder

@@ -1,6 +1,6 @@
 """Groups of objects, from answers or on a map, with a test of their number and separation."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Unpack
@@ -182,13 +182,22 @@ class Clustering:
         with whole_file(path) as table:
             table.write("\n".join(["name,group" + ",certainty" * (certainty is not None), *lines, ""]).encode())
 
-    def plot(self, **options: Any) -> Any:
-        """Draw the tree; options are those of :func:`closerthan.plotting.dendrogram_figure`."""
+    @checked
+    def plot(
+        self,
+        names: Sequence[str] | None = None,
+        *,
+        n_clusters: int | None = None,
+        thumbnails: Any = None,
+        title: str | None = None,
+        ax: Any = None,
+    ) -> Any:
+        """Draw the tree; see :func:`closerthan.plotting.dendrogram_figure`."""
         from closerthan.plotting import dendrogram_figure
 
         if self.tree is None:
             raise ValueError(f"the method {self.method!r} makes no tree; choose another one")
-        return dendrogram_figure(self, **options)
+        return dendrogram_figure(self, names, n_clusters=n_clusters, thumbnails=thumbnails, title=title, ax=ax)
 
 
 class ClusterOptions(FitOptions, total=False):

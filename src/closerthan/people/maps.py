@@ -272,11 +272,12 @@ class PeopleMaps:
             raise ImportError("a DataFrame needs pandas: pip install pandas; or use weights and people") from None
         return pandas.DataFrame(self.weights.copy(), index=self.people, columns=list(self.dimensions))
 
-    def plot(self, **options: Any) -> Any:
+    @checked
+    def plot(self, *, dims: tuple[int, int] = (1, 2), title: str | None = None, ax: Any = None) -> Any:
         """Draw the people as points: see :func:`closerthan.plotting.weights_figure`."""
         from closerthan.plotting import weights_figure
 
-        return weights_figure(self, **options)
+        return weights_figure(self, dims=dims, title=title, ax=ax)
 
     @checked
     def save(self, path: str | Path) -> None:

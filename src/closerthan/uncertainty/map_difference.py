@@ -179,12 +179,19 @@ class MapDifference:
         rows = [(one.name, repr(one.distance), repr(one.expected), f"{one.p_value:.4g}") for one in self.objects]
         whole_csv(path, ("name", "distance", "expected", "p_value"), rows)
 
-    def plot(self, **options: Any) -> Any:
-        """Draw the second map over the first; options are those of :func:`closerthan.plotting.overlay_figure`."""
+    @checked
+    def plot(
+        self,
+        *,
+        groups: tuple[str, str] = ("reference", "map, aligned"),
+        title: str | None = None,
+        ax: Any = None,
+    ) -> Any:
+        """Draw the second map over the first; see :func:`closerthan.plotting.overlay_figure`."""
         from closerthan.plotting import overlay_figure
 
         one, two = self.aligned
-        return overlay_figure(two, one, self.maps[0].names, aligned=True, **options)
+        return overlay_figure(two, one, self.maps[0].names, aligned=True, groups=groups, title=title, ax=ax)
 
 
 @checked

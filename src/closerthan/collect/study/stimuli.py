@@ -13,7 +13,8 @@ from typing import Any, NotRequired, TypedDict
 
 from closerthan.checks import distinct
 from closerthan.collect.study.tables import check_cells, open_table
-from closerthan.files.formats.tables import MISSING, is_number
+from closerthan.comparisons.parsing import is_number
+from closerthan.files.formats.tables import MISSING
 
 __all__ = ["ENDINGS", "TABLE", "Stimulus", "StimulusMessage", "read_folder", "read_table", "write_table"]
 

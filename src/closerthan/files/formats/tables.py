@@ -360,21 +360,6 @@ def as_number(text: str) -> float:
     return float("nan") if text.strip() in MISSING else float(text)
 
 
-def is_number(text: str) -> bool:
-    """Return whether a text is a number in the syntax of Python.
-
-    Examples
-    --------
-    >>> is_number("2.5"), is_number("ant")
-    (True, False)
-    """
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
-
-
 class LoadedTable(Table):
     """A table whose cells are already in memory."""
 
