@@ -76,6 +76,25 @@ def test_an_export_of_everything_includes_practice_and_skips(tmp_path):
     other.close()
 
 
+@pytest.mark.parametrize("kind", ["closer", "odd"])
+def test_an_export_of_everything_is_fitted_like_the_usual_one(tmp_path, kind):
+    interview, store = interview_of(tmp_path, kind=kind, skip=True)
+    joined(interview)
+    answer_all(interview, choose=lambda question: "skip" if question["place"] % 5 == 0 else 0)
+    usual, complete = tmp_path / "answers.csv", tmp_path / "all.csv"
+    for path in (usual, complete):
+        lines = answer_lines(store, interview.study, Access(tmp_path), everything=path == complete)
+        path.write_text("".join(lines))
+    store.close()
+    answers = read_answers(complete)
+    names = [[one.comparisons.names[number] for number in one.comparisons.rows.ravel()]
+             for one in (answers, read_answers(usual))]  # fmt: skip
+    assert names[0] == names[1]
+    assert answers.summary.dropped["practice_or_without_a_choice"] == 6  # 2 practice questions, 4 skips
+    selected = read_answers(complete, where={"kind": "practice"})
+    assert selected.comparisons.n_answers == 2
+
+
 def test_recruiters_ids_are_keyed_hashes_by_default(tmp_path):
     study, store = answered_study(tmp_path)
     hashed = "".join(answer_lines(store, study, Access(tmp_path)))

@@ -85,6 +85,7 @@ def test_a_paused_study_continues_by_itself(browser, tmp_path):
         browser.press("1")
         browser.wait_for("document.body.dataset.stage === 'paused'")
         assert "The study is paused. Your answers are saved." in browser.ask("document.body.innerText")
+        assert browser.ask("document.querySelector('.code').textContent.length") == 14  # of the withdrawal code
         assert problems(browser) == []
         change_state(tmp_path, "open")
         browser.ask("window.dispatchEvent(new Event('online'))")  # look again at once

@@ -71,6 +71,7 @@ _PATTERNS = {
     r"nearest_\d+": "Name of an object that the participant chose as among the closest to the anchor",
     r"rank_\d+": "Name of the object at this rank of closeness to the anchor; 1 is the closest",
     r"x\d+": "Coordinate of the object on the map",
+    r"response_\w+": "Answer to an item that is no longer part of the questionnaire",
 }
 _UNITS = {"rt_ms": "milliseconds", "median_ms": "milliseconds", "score": "nats"}
 

@@ -35,7 +35,12 @@ from closerthan.files.meaning.attributes.catch_trials import (
     unmarked_checks,
 )
 from closerthan.files.meaning.attributes.conditions import Conditions, SelectedRows, matching_rows, parse_conditions
-from closerthan.files.meaning.attributes.exclusions import excluded_rows, exclusion_column
+from closerthan.files.meaning.attributes.exclusions import (
+    excluded_rows,
+    exclusion_column,
+    kind_and_reply,
+    unanswered_rows,
+)
 from closerthan.files.meaning.attributes.random_questions import WRITTEN_KIND, kind_columns, random_questions
 from closerthan.files.meaning.attributes.times_and_sides import option_positions, response_times
 from closerthan.files.meaning.columns import Layout
@@ -396,10 +401,11 @@ def _select_rows(export: Export, reading: Reading) -> _Selection:
     name_columns = [] if reading.identifies_objects else export.name_columns
     exclusion = exclusion_column(table)
     exclusions = [] if exclusion is None or exclusion in conditions else [exclusion]
+    study_columns = kind_and_reply(table)
     groups = [] if exclusion is None else [place for place, name in enumerate(table.names) if name == "condition"]
     others = [
         column
-        for column in {*conditions, *marks, *kinds, *exclusions, *groups, *name_columns}
+        for column in {*conditions, *marks, *kinds, *exclusions, *groups, *name_columns, *(study_columns or ())}
         if column not in answer_columns
     ]
     table.read(layout.objects, [*layout.labels, *others], layout.columns.get("weight", ()))
@@ -409,6 +415,8 @@ def _select_rows(export: Export, reading: Reading) -> _Selection:
     rows = _matching(table, conditions, export.other_screens())
     for position in exclusions:
         rows = _without_excluded(rows, position)
+    if study_columns is not None and not {*study_columns} & {*conditions}:
+        rows = _without_unanswered(rows, *study_columns)
     for position in groups:
         rows = rows._replace(notes=[*rows.notes, *_note_on_conditions(rows.table, position)])
     if reading.drops_catch_trials:
@@ -423,7 +431,7 @@ def _select_rows(export: Export, reading: Reading) -> _Selection:
         rows = _without_unmarked_checks(rows, *unmarked)
         interpretation = Interpretation(rows.table, layout, object_names)
     interpretation.notes += rows.notes
-    used = [*conditions, *exclusions, *groups, *name_columns, *rows.marks]
+    used = [*conditions, *exclusions, *groups, *name_columns, *rows.marks, *(study_columns or ())]
     return _Selection(interpretation, rows.left_out, used, rows.checks, kinds)
 
 
@@ -458,6 +466,20 @@ def _without_excluded(rows: _Rows, position: int) -> _Rows:
         table=SelectedRows(rows.table, np.flatnonzero(~excluded)),
         left_out={**rows.left_out, "marked_as_excluded": int(excluded.sum())},
         notes=[*rows.notes, note],
+    )
+
+
+def _without_unanswered(rows: _Rows, kind: int, said: int) -> _Rows:
+    """Leave out the rows of a study's table of all answers that its usual export does not have."""
+    unanswered = unanswered_rows(rows.table, kind, said)
+    if not unanswered.any():
+        return rows
+    if unanswered.all():
+        raise ValueError(f"{rows.table.path}: every row is practice or has no choice, so no answer is left")
+    return rows._replace(
+        table=SelectedRows(rows.table, np.flatnonzero(~unanswered)),
+        left_out={**rows.left_out, "practice_or_without_a_choice": int(unanswered.sum())},
+        notes=[*rows.notes, "practice questions, and questions without a choice, are left out"],
     )
 
 

@@ -1,4 +1,4 @@
-"""Rows that are marked as excluded: answers of people whom the researcher left out of the analysis."""
+"""Rows that are no part of the analysis: of excluded people, and practice and unanswered questions of a study."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -7,7 +7,7 @@ from closerthan.comparisons.column_names import plain
 from closerthan.files.formats.tables import Table
 from closerthan.files.meaning.attributes.catch_trials import NO, YES
 
-__all__ = ["excluded_rows", "exclusion_column"]
+__all__ = ["excluded_rows", "exclusion_column", "kind_and_reply", "unanswered_rows"]
 
 
 def exclusion_column(table: Table) -> int | None:
@@ -24,3 +24,19 @@ def excluded_rows(table: Table, position: int) -> NDArray[np.bool_] | None:
         return None
     rows: NDArray[np.bool_] = np.array([cell in YES for cell in cells], dtype=bool)[column.codes]
     return rows if rows.any() else None
+
+
+def kind_and_reply(table: Table) -> tuple[int, int] | None:
+    """Return the positions of the columns kind and said in a study's table of all answers; None in other tables."""
+    if not {"kind", "said", "repeats_place", "excluded"} <= {*table.names}:
+        return None
+    return table.names.index("kind"), table.names.index("said")
+
+
+def unanswered_rows(table: Table, kind: int, said: int) -> NDArray[np.bool_]:
+    """Return a mask of the practice questions, and of the questions that were answered without a choice."""
+    kinds, replies = table.column(kind), table.column(said)
+    is_practice = np.array([label == "practice" for label in kinds.labels], dtype=bool)
+    has_choice = np.array([label == "choice" for label in replies.labels], dtype=bool)
+    rows: NDArray[np.bool_] = is_practice[kinds.codes] | ~has_choice[replies.codes]
+    return rows
