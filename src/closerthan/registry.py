@@ -6,6 +6,8 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
+from closerthan.checks import ParameterError
+
 __all__ = [
     "JsonObject",
     "UserDefined",
@@ -27,7 +29,7 @@ else:
 
 
 def resolve(choice: Any, registry: Mapping[str, Callable[[], Kind]], kind: type[Kind], noun: str) -> Kind:
-    """Return the object that a name, class or object stands for.
+    """Return the object that a name, class or object stands for; ``noun`` is the parameter that receives it.
 
     An unknown name raises an error that lists the registered names.
 
@@ -38,19 +40,18 @@ def resolve(choice: Any, registry: Mapping[str, Callable[[], Kind]], kind: type[
     >>> resolve("six", {"one": lambda: 1, "two": lambda: 2}, int, "number")
     Traceback (most recent call last):
     ...
-    ValueError: unknown number 'six'; choose from: one, two
+    closerthan.checks.ParameterError: number is 'six'; choose from: one, two
     """
     if isinstance(choice, str):
         if choice not in registry:
-            raise ValueError(f"unknown {noun} {choice!r}; choose from: {', '.join(registry)}")
+            raise ParameterError(noun, choice, f"choose from: {', '.join(registry)}")
         return registry[choice]()
     if isinstance(choice, type) and issubclass(choice, kind):
         return choice()
     if isinstance(choice, kind):
         return choice
-    raise ValueError(
-        f"{noun} is {choice!r}; pass a name ({', '.join(registry)}) or an object derived from {kind.__name__}"
-    )
+    rule = f"pass a name ({', '.join(registry)}) or an object derived from {kind.__name__}"
+    raise ParameterError(noun, choice, rule)
 
 
 @dataclasses.dataclass(frozen=True)

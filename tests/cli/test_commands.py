@@ -758,8 +758,8 @@ class TestErrors:
         assert "line 3" in said("fit", "bad.csv")
         assert said("fit", "bad.csv").endswith("pass --self-pairs drop")
         losses = ", ".join(ct.losses.LOSSES)
-        assert said("fit", cities, "--loss", "best") == f"unknown loss 'best'; choose from: {losses}"
-        assert "unknown solver" in said("fit", cities, "--solver", "best")
+        assert said("fit", cities, "--loss", "best") == f"--loss is 'best'; choose from: {losses}"
+        assert "--solver is 'best'" in said("fit", cities, "--solver", "best")
         assert "tolerance is 'low'" in said("fit", cities, "--tolerance", "low")
         assert "expected ROLE=COLUMN" in said("fit", cities, "--column", "anchor")
         assert "--resume needs a checkpoint" in said("fit", cities, "--resume")

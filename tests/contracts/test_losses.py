@@ -249,7 +249,7 @@ def test_a_number_after_the_name_is_the_parameter(name, parameters):
 
 @pytest.mark.parametrize("name", ["tste-x", "tste-", "tste--4", "tste-0", "tste-inf", "tste-nan", "ste-4", "other-4"])
 def test_other_endings_of_a_name_are_unknown(name):
-    with pytest.raises(ValueError, match=f"unknown loss '{name}'; choose from: gnmds, ckl, ste, tste, soe"):
+    with pytest.raises(ValueError, match=f"loss is '{name}'; choose from: gnmds, ckl, ste, tste, soe"):
         loss_named(name)
 
 

@@ -179,7 +179,7 @@ def result_of(points, **changes):
         (lambda x: ct.place([[0, 1, 6]], x, loss="ste"), "new object 5 occurs in no answer"),
         (lambda x: ct.place([["a", "b", "c"]], x, loss="ste"), "the map does not; use the map's numbers, from 0 to 4"),
         (lambda x: ct.place(result=x), "neither answers nor features"),
-        (lambda x: ct.place([[0, 1, 5]], x, loss="stee"), "unknown loss 'stee'"),
+        (lambda x: ct.place([[0, 1, 5]], x, loss="stee"), "loss is 'stee'"),
         (lambda x: ct.place(result=x, features=np.ones((5, 2))), "features of 5 objects, but the map has 5"),
         (lambda x: ct.place(result=x, features={"a": [1.0]}), "the objects of the map do not"),
         (lambda x: ct.place(result=result_of(x), features={"a": [1.0]}), "features of 'n0' are missing"),
