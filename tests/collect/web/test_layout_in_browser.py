@@ -178,7 +178,7 @@ def test_an_option_under_a_resting_mouse_does_not_stand_out(browser, tmp_path):
         browser.wait_for(f"new Set({looks}).size === 2")
 
 
-def test_the_name_of_an_option_contains_its_visible_number(browser, tmp_path):
+def test_the_name_of_an_option_begins_with_its_visible_number(browser, tmp_path):
     def names():
         nodes = browser.call("Accessibility.getFullAXTree")["nodes"]
         buttons = [node["name"]["value"] for node in nodes if node.get("role", {}).get("value") == "button"]
@@ -187,6 +187,6 @@ def test_the_name_of_an_option_contains_its_visible_number(browser, tmp_path):
     with serving(small(tmp_path)) as server:
         open_first_question(browser, server)
         left, right = browser.ask("current.question.options.map(({ alt }) => alt)")
-        assert names() == [f"Left: {left} 1", f"Right: {right} 2"]
+        assert names() == [f"1 Left: {left}", f"2 Right: {right}"]
         browser.ask("document.querySelector('button.keys').click()")  # without keys, there are no numbers
         assert names() == [f"Left: {left}", f"Right: {right}"]
