@@ -157,20 +157,26 @@ def test_messages_are_visible_without_scrolling(browser, tmp_path):
             assert problems(browser) == [], size
 
 
-def test_an_option_under_a_resting_mouse_does_not_stand_out(browser, tmp_path):
-    with serving(small(tmp_path)) as server:
+@pytest.mark.parametrize(("form", "button"), [("picture", ".option"), ("sound", ".options .play")])
+def test_a_button_under_a_resting_mouse_does_not_stand_out(browser, tmp_path, form, button):
+    study = small(tmp_path, must_play=False)
+    if form == "sound":
+        files = (sound(tmp_path / f"{number}.wav") for number in range(8))
+        objects = zip(study.objects, files, strict=True)
+        study = dataclasses.replace(study, objects=tuple(dataclasses.replace(one, file=file) for one, file in objects))
+    with serving(study) as server:
         open_first_question(browser, server)
-        looks = """[...document.querySelectorAll('.option')].map((one) => {
-            const { borderColor, boxShadow } = getComputedStyle(one); return borderColor + boxShadow; })"""
-        x, y = browser.ask("""(({ x, y, width, height }) => [x + width / 2, y + height / 2])(
-            document.querySelector('.option').getBoundingClientRect())""")
+        looks = f"""[...document.querySelectorAll('{button}')].map((one) => {{
+            const {{ borderColor, boxShadow }} = getComputedStyle(one); return borderColor + boxShadow; }})"""
+        x, y = browser.ask(f"""(({{ x, y, width, height }}) => [x + width / 2, y + height / 2])(
+            document.querySelector('{button}').getBoundingClientRect())""")
         browser.point_at(x, y)
         browser.press("1")
         browser.wait_for("document.querySelector('.reading .main')")
         browser.ask("document.querySelector('.reading .main').click()")
         browser.wait_for("current && current.since")
         browser.point_at(x, y)  # an event without movement, as browsers send when the page below the mouse changes
-        browser.wait_for("document.querySelector('.option').matches(':hover')")
+        browser.wait_for(f"document.querySelector('{button}').matches(':hover')")
         left, right = browser.ask(looks)
         assert left == right
         browser.point_at(x + 5, y)

@@ -74,10 +74,8 @@ def qualtrics_table(table: Table) -> Table:
             n_open += has_content and not has_response
             if has_content and has_response:
                 columns["participant"].append(cells[people][row])
-                for title, value in (
-                    *values.items(),
-                    *((name, cells[place][row]) for name, place in attributes.items()),
-                ):
+                values |= {name: cells[place][row] for name, place in attributes.items()}
+                for title, value in values.items():
                     columns[title].append(value)
     arranged = LoadedTable(
         table.path, table.format, [(name, Column.of_cells(column)) for name, column in columns.items()]
