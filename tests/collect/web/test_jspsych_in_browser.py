@@ -151,6 +151,19 @@ def test_missing_pictures_are_reported_and_sounds_must_be_played(browser, tmp_pa
         assert data["answers"][0]["choice"] == 0
 
 
+def test_eight_pictures_to_pick_from_fit_on_a_computer(browser, tmp_path):
+    study = small(tmp_path, kind="nearest", shown=7, picks=2, number=4)
+    with lab(tmp_path / "lab") as origin, serving(dataclasses.replace(study, origins=(origin,))) as server:
+        (tmp_path / "lab" / "index.html").write_text(
+            PAGE.format(server=server.address, trials="ask({consent: 'given'})")
+        )
+        browser.open(f"{origin}/index.html", width=1280, height=720)
+        browser.wait_for("document.querySelectorAll('.closerthan-card').length === 8")
+        assert browser.ask("document.querySelector('.closerthan').getBoundingClientRect().bottom < innerHeight")
+        cards = "[...document.querySelectorAll('.closerthan-card')].map((one) => one.offsetWidth)"
+        assert len(set(browser.ask(cards))) == 1  # objects are compared at the same size
+
+
 def test_a_site_that_is_not_listed_can_neither_join_nor_read(browser, tmp_path):
     with lab(tmp_path / "lab") as origin, serving(small(tmp_path, origins=("https://lab.example.org",))) as server:
         (tmp_path / "lab" / "index.html").write_text(PAGE.format(server=server.address, trials=""))

@@ -157,20 +157,26 @@ def test_messages_are_visible_without_scrolling(browser, tmp_path):
             assert problems(browser) == [], size
 
 
-def test_an_option_under_a_resting_mouse_does_not_stand_out(browser, tmp_path):
-    with serving(small(tmp_path)) as server:
+@pytest.mark.parametrize(("form", "button"), [("picture", ".option"), ("sound", ".options .play")])
+def test_a_button_under_a_resting_mouse_does_not_stand_out(browser, tmp_path, form, button):
+    study = small(tmp_path, must_play=False)
+    if form == "sound":
+        files = (sound(tmp_path / f"{number}.wav") for number in range(8))
+        objects = zip(study.objects, files, strict=True)
+        study = dataclasses.replace(study, objects=tuple(dataclasses.replace(one, file=file) for one, file in objects))
+    with serving(study) as server:
         open_first_question(browser, server)
-        looks = """[...document.querySelectorAll('.option')].map((one) => {
-            const { borderColor, boxShadow } = getComputedStyle(one); return borderColor + boxShadow; })"""
-        x, y = browser.ask("""(({ x, y, width, height }) => [x + width / 2, y + height / 2])(
-            document.querySelector('.option').getBoundingClientRect())""")
+        looks = f"""[...document.querySelectorAll('{button}')].map((one) => {{
+            const {{ borderColor, boxShadow }} = getComputedStyle(one); return borderColor + boxShadow; }})"""
+        x, y = browser.ask(f"""(({{ x, y, width, height }}) => [x + width / 2, y + height / 2])(
+            document.querySelector('{button}').getBoundingClientRect())""")
         browser.point_at(x, y)
         browser.press("1")
         browser.wait_for("document.querySelector('.reading .main')")
         browser.ask("document.querySelector('.reading .main').click()")
         browser.wait_for("current && current.since")
         browser.point_at(x, y)  # an event without movement, as browsers send when the page below the mouse changes
-        browser.wait_for("document.querySelector('.option').matches(':hover')")
+        browser.wait_for(f"document.querySelector('{button}').matches(':hover')")
         left, right = browser.ask(looks)
         assert left == right
         browser.point_at(x + 5, y)
@@ -178,7 +184,7 @@ def test_an_option_under_a_resting_mouse_does_not_stand_out(browser, tmp_path):
         browser.wait_for(f"new Set({looks}).size === 2")
 
 
-def test_the_name_of_an_option_contains_its_visible_number(browser, tmp_path):
+def test_the_name_of_an_option_begins_with_its_visible_number(browser, tmp_path):
     def names():
         nodes = browser.call("Accessibility.getFullAXTree")["nodes"]
         buttons = [node["name"]["value"] for node in nodes if node.get("role", {}).get("value") == "button"]
@@ -187,6 +193,6 @@ def test_the_name_of_an_option_contains_its_visible_number(browser, tmp_path):
     with serving(small(tmp_path)) as server:
         open_first_question(browser, server)
         left, right = browser.ask("current.question.options.map(({ alt }) => alt)")
-        assert names() == [f"Left: {left} 1", f"Right: {right} 2"]
+        assert names() == [f"1 Left: {left}", f"2 Right: {right}"]
         browser.ask("document.querySelector('button.keys').click()")  # without keys, there are no numbers
         assert names() == [f"Left: {left}", f"Right: {right}"]

@@ -108,12 +108,13 @@ def remove_the_log(folder):
     (folder / "answers.sqlite-wal").unlink()
 
 
-def test_a_study_with_rescued_answers_does_not_begin_again_without_them(folder):
-    Store(folder / RESCUED).close()
+@pytest.mark.parametrize(("name", "sentence"), [(RESCUED, f"rename it to {FILE}"), (FILE, "restore a backup")])
+def test_a_study_whose_database_was_lost_does_not_begin_again_without_its_answers(folder, name, sentence):
+    (folder / name).touch()
     result = CliRunner().invoke(app, ["collect", "serve", str(folder), "--port", "0"])
     assert result.exit_code == 2
-    assert f"rename it to {FILE}" in " ".join(result.output.split())
-    assert not (folder / FILE).exists()
+    assert sentence in " ".join(result.output.split())
+    assert not (folder / FILE).exists() or not (folder / FILE).stat().st_size
 
 
 @pytest.mark.parametrize("damage", [remove, replace, remove_the_log])

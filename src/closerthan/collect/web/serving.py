@@ -148,11 +148,7 @@ def _open_studies(folders: Mapping[str, Path], locks: contextlib.ExitStack) -> d
         try:
             study = read_study(folder, needs_files=True)
             locks.enter_context(study_lock(folder))
-            if (folder / RESCUED).exists():  # after a restart, for example by systemd, an empty study would hide it
-                raise ValueError(
-                    f"{folder / RESCUED} has the answers of a study whose database was lost; rename it to {FILE}, or "
-                    "move it elsewhere"
-                )
+            _check_nothing_was_lost(folder)
             with Store(folder / FILE) as store:
                 Interview(study, store)  # reports conflicts with existing answers before the first participant arrives
         except ValueError as error:
@@ -164,6 +160,17 @@ def _open_studies(folders: Mapping[str, Path], locks: contextlib.ExitStack) -> d
     if not studies:
         raise ValueError("none of the studies can be served; the messages above say why")
     return studies
+
+
+def _check_nothing_was_lost(folder: Path) -> None:
+    """Raise an error if the database was lost: after a restart by systemd or Docker, an empty study would hide that."""
+    database, rescued = folder / FILE, folder / RESCUED
+    if rescued.exists():
+        raise ValueError(
+            f"{rescued} has the answers of a study whose database was lost; rename it to {FILE}, or move it elsewhere"
+        )
+    if database.exists() and not database.stat().st_size:
+        raise ValueError(f"{database} is empty; restore a backup, or delete the file if there were no answers")
 
 
 def _print_addresses(study: Study, base: str) -> None:

@@ -54,16 +54,16 @@ def qualtrics_table(table: Table) -> Table:
     people = next(place for place, name in enumerate(table.names) if name and plain(name) == "response_id")
     titles = list(dict.fromkeys(title for loop in loops.values() for title in loop))
     responses = [title for title in titles if any(fits(role, title) for role in _ANSWERS)] or titles
-    # Whatever is known of a person, such as a condition, can select rows. Names of other roles would be ambiguous.
-    known = {
+    # Columns about people, such as a condition, can select rows. Names of other roles would be ambiguous.
+    attributes = {
         name: place
         for place, name in enumerate(table.names)
         if name and place != people and place not in repeated and (fits("participant", name) or not is_usual_name(name))
         if name not in ("participant", *titles)
     }
     loop_places = [place for loop in loops.values() for place in loop.values()]
-    cells = _cells(table, sorted({people, *known.values(), *loop_places}))
-    columns: dict[str, list[str]] = {"participant": [], **{title: [] for title in (*titles, *known)}}
+    cells = _cells(table, sorted({people, *attributes.values(), *loop_places}))
+    columns: dict[str, list[str]] = {"participant": [], **{title: [] for title in (*titles, *attributes)}}
     n_open = 0
     for row in rows:
         for loop in (loops[number] for number in sorted(loops)):
@@ -74,7 +74,8 @@ def qualtrics_table(table: Table) -> Table:
             n_open += has_content and not has_response
             if has_content and has_response:
                 columns["participant"].append(cells[people][row])
-                for title, value in (*values.items(), *((name, cells[place][row]) for name, place in known.items())):
+                values |= {name: cells[place][row] for name, place in attributes.items()}
+                for title, value in values.items():
                     columns[title].append(value)
     arranged = LoadedTable(
         table.path, table.format, [(name, Column.of_cells(column)) for name, column in columns.items()]

@@ -29,6 +29,10 @@
       border: 2px solid #868d99; border-radius: 0.8rem; box-sizing: border-box; font: inherit;
       overflow-wrap: anywhere; }
     .closerthan-card img, .closerthan-card video { width: 100%; height: min(26vh, 16rem, 36vw); object-fit: contain; }
+    .closerthan-row > div:has(audio) { display: flex; flex-direction: column; gap: 0.4rem; }
+    /* With many options, all of them fit on a computer's screen. */
+    .closerthan:has(.closerthan-row > :nth-child(4)) .closerthan-card { width: min(21vw, 11rem); }
+    .closerthan:has(.closerthan-row > :nth-child(4)) :is(img, video) { height: min(17vh, 10rem, 16vw); }
     .closerthan-card[aria-pressed=true] { box-shadow: 0 0 0 4px #0a5ba8; }
     .closerthan button { font: inherit; min-height: 2.75rem; cursor: pointer; }
     .closerthan :focus-visible { outline: 3px solid #0a5ba8; outline-offset: 3px; }`;

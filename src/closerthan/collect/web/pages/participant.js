@@ -618,6 +618,7 @@ async function nextWhenLoaded() {
 /** @type {(thing: Stimulus, index: number, sides: string[]) => HTMLElement} */
 function option(thing, index, sides) {
   const number = make("span", { className: "hint", textContent: String(index + 1), hidden: !keysOn });
+  number.setAttribute("aria-hidden", "true");
   if (thing.form === "sound") {
     // HTML does not allow a button inside another one.
     const select = button(study.texts.choose, () => press(index, select), "option");
@@ -627,7 +628,8 @@ function option(thing, index, sides) {
   const select = make(
     "button",
     { type: "button", className: "option" },
-    // The name of the button is its content, so it includes all that is visible.
+    // The name of the button is its content. It begins with the visible number, as people who speak to the page expect.
+    make("span", { className: "spoken number", textContent: `${index + 1} `, hidden: !keysOn }),
     make("span", { className: "spoken", textContent: `${sides[index]}: ` }),
     make("span", { className: "thing" }, presentation(thing)),
     number,
@@ -835,7 +837,7 @@ function others(question) {
       () => {
         keysOn = !keysOn;
         keys.textContent = keysOn ? texts.keys_on : texts.keys_off;
-        for (const hint of main.querySelectorAll(".hint")) hint.toggleAttribute("hidden", !keysOn);
+        for (const hint of main.querySelectorAll(".hint, .number")) hint.toggleAttribute("hidden", !keysOn);
       },
       "keys",
     );
