@@ -21,7 +21,7 @@ PROGRAM = f"""
 import sys
 import numpy as np
 from benchmarks.kernels import N_DIMS, in_order, random_rows
-from closerthan.compiled.polyak import polyak_steps
+from closerthan.compiled.kernels.polyak import polyak_steps
 from closerthan.compiled.simd import padded
 from closerthan.losses import loss_named
 from closerthan.objective.cpu.objective import CPUObjective

@@ -13,7 +13,7 @@ from benchmarks.machine import n_cores
 from benchmarks.options import Options
 from benchmarks.results import Results
 from closerthan import Comparisons
-from closerthan.compiled.polyak import polyak_steps
+from closerthan.compiled.kernels.polyak import polyak_steps
 from closerthan.compiled.simd import padded
 from closerthan.losses import loss_named
 from closerthan.objective.cpu.objective import CPUObjective

@@ -26,7 +26,7 @@ def serving(study, port=0, path="/", clock=time.monotonic, refits=None):
         await inner(scope, receive, send)
 
     listening = listening_at("127.0.0.1", port)
-    server = uvicorn.Server(uvicorn.Config(app, log_level="warning", access_log=False, timeout_graceful_shutdown=2))
+    server = uvicorn.Server(uvicorn.Config(app, log_level="warning", access_log=False, timeout_graceful_shutdown=10))
     thread = threading.Thread(target=server.run, args=([listening],))
     thread.start()
     client = Client(listening.getsockname()[1], path)

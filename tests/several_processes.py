@@ -1,4 +1,4 @@
-"""The program of each process in tests/objective/test_distributed.py: ``several_processes.py SCENARIO FOLDER``."""
+"""The program of each process in tests/objective/distributed: ``several_processes.py SCENARIO FOLDER``."""
 
 import os
 import shutil

@@ -213,3 +213,16 @@ def test_an_answer_of_weight_two_calibrates_like_two_answers(rng):
     assert weighted.lapse == pytest.approx(repeated.lapse, abs=1e-3)
     # The slope is relative to a typical difference of similarities, which depends a little on the weights.
     assert weighted.slope == pytest.approx(repeated.slope, rel=1e-2)
+
+
+def test_only_differences_of_log_similarities_matter_for_choices():
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(9, 2))
+    answers = ct.answers_from(x, 300, similarity="euclidean", question="odd-one-out", temperature=1.0)
+    choices = Choices.of(answers)
+    similarities = pair_similarities(choices, x)
+    calibrated = [
+        ChoiceCalibration.fitted(choices, one).log_probability(choices, one)
+        for one in (similarities, similarities + 1e9)
+    ]
+    np.testing.assert_allclose(*calibrated, atol=1e-4)

@@ -51,6 +51,12 @@ def test_unknown_names_are_attribute_errors():
         _ = ct.nonsense
 
 
+def test_a_public_module_lists_its_public_names():
+    for name in ct._SUBPACKAGES:
+        module = getattr(ct, name)
+        assert set(module.__all__) <= set(dir(module)), name
+
+
 def test_importing_it_imports_nothing_heavy():
     heavy = ["numba", "scipy", "sklearn", "matplotlib", "rich", "typer", "pandas"]
     program = f"import sys, closerthan; print([name for name in {heavy} if name in sys.modules])"

@@ -41,11 +41,13 @@ __all__ = [
     "pair_scores",
     "pair_similarities",
     "similarities_of_pairs",
+    "without_rounding_errors",
 ]
 
 Similarity = Literal["euclidean", "dot", "cosine"]
 SIMILARITIES: tuple[Similarity, ...] = get_args(Similarity)
 _CHUNK = 1 << 20  # pairs per block, which bounds the memory for temporary arrays
+PRECISION = 40  # bits to which similarities are rounded, so that rounding errors (in the last of 53 bits) hide no ties
 _SETS = 1 << 12  # sets per block, for the same reason
 # Limits and step of the integral over log t for sets. Beyond these limits less than 1e-16 of the mass of exp(-t) is
 # left; with this step the result agrees with exact sums to 1e-12.
@@ -73,12 +75,15 @@ def pair_similarities(choices: Choices, embedding: ArrayLike, similarity: str = 
 
 
 def similarities_of_pairs(pairs: NDArray[Any], x: Array, similarity: str) -> Array:
-    """Return the similarity of each pair of rows of ``x``.
+    """Return the similarity of each pair of rows of ``x``, to about 12 digits, so that ties are equal numbers.
 
     Examples
     --------
     >>> similarities_of_pairs(np.array([[0, 1]]), np.array([[1.0, 0.0], [2.0, 0.0]]), "cosine")
     array([1.])
+    >>> one, other = similarities_of_pairs(np.array([[0, 1], [1, 2]]), np.array([[0.1], [0.2], [0.3]]), "euclidean")
+    >>> bool(one == other)
+    True
     """
     if similarity not in SIMILARITIES:
         raise ParameterError("similarity", similarity, f"it must be one of {', '.join(SIMILARITIES)}")
@@ -95,7 +100,22 @@ def similarities_of_pairs(pairs: NDArray[Any], x: Array, similarity: str) -> Arr
             np.negative(part, out=part)
         else:
             np.einsum("pc,pc->p", one, other, out=part)
-    return scores
+            size = np.einsum("pc,pc->p", np.abs(one), np.abs(other))
+            part[np.abs(part) < size * 2.0**-PRECISION] = 0.0  # the rounding errors of terms that cancel
+    return without_rounding_errors(scores)
+
+
+def without_rounding_errors(values: Array) -> Array:
+    """Return values rounded to ``PRECISION`` bits, so that those that differ by rounding errors are equal.
+
+    Examples
+    --------
+    >>> one, other = without_rounding_errors(np.array([0.3, 0.1 + 0.2]))
+    >>> bool(one == other)
+    True
+    """
+    fraction, exponent = np.frexp(values)
+    return np.asarray(np.ldexp(np.round(np.ldexp(fraction, PRECISION)), exponent - PRECISION))
 
 
 def pair_scores(choices: Choices, log_odds: Callable[[Comparisons], Array]) -> Array:

@@ -244,6 +244,7 @@ class ChoiceCalibration:
         """
         if not len(choices):
             raise ValueError("there are no answers to calibrate with; hold some out")
+        log_similarities = _centred(choices, log_similarities)
         size = np.repeat(log_similarities[choices.starts[:-1]], choices.sizes) - log_similarities
         unit = float(np.sqrt(np.mean(size**2))) or 1.0
 
@@ -278,7 +279,7 @@ class ChoiceCalibration:
 
     def log_probability(self, choices: Choices, log_similarities: Array) -> Array:
         """Return the logarithm of the probability of each answer."""
-        logs = log_probabilities(choices, self.slope * log_similarities)
+        logs = log_probabilities(choices, self.slope * _centred(choices, log_similarities))
         if not self.lapse:
             return logs
         return np.logaddexp(math.log(self.lapse) + np.log(chance_levels(choices)), math.log1p(-self.lapse) + logs)
@@ -287,6 +288,13 @@ class ChoiceCalibration:
     def from_data(cls, data: dict[str, Any] | None) -> Self | None:
         """Return the calibration that ``dataclasses.asdict`` described; None stays None."""
         return None if data is None else cls(**data)
+
+
+def _centred(choices: Choices, log_similarities: Array) -> Array:
+    """Return log similarities minus their mean in each answer, which avoids cancellation and changes no probability."""
+    answer_of_pair = choices.answers[choices.choice_of_pair]
+    means = np.bincount(answer_of_pair, log_similarities) / np.bincount(answer_of_pair)
+    return np.asarray(log_similarities - means[answer_of_pair])
 
 
 Cost = Callable[[Array], tuple[float, Array]]

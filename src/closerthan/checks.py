@@ -17,7 +17,7 @@ from typing import Any, Literal, NamedTuple, TypeVar
 from closerthan.messages import Notation, Suggested, as_argument, filled_in
 from closerthan.signatures import make_readable, readable
 
-__all__ = ["ParameterError", "check_keywords", "checked", "distinct", "number", "positive", "whole"]
+__all__ = ["ParameterError", "check_keywords", "checked", "distinct", "number", "one_per_object", "positive", "whole"]
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -163,6 +163,21 @@ def distinct(names: Sequence[str], where: str = "") -> None:
     if len(set(names)) < len(names):
         duplicate, _ = Counter(names).most_common(1)[0]
         raise ValueError(f"{where}{': ' * bool(where)}the name {duplicate!r} occurs twice; names must differ")
+
+
+def one_per_object(names: Sequence[str] | None, n_objects: int | None) -> None:
+    """Raise an error unless the number of names is the number of objects, if both are known.
+
+    Examples
+    --------
+    >>> one_per_object(["ant", "bee"], 3)
+    Traceback (most recent call last):
+    ...
+    closerthan.checks.ParameterError: n_objects is 3, but there are 2 names; they must agree
+    """
+    if names is not None and n_objects not in (None, len(names)):
+        problem = f"is {n_objects}, but there are {len(names)} names"
+        raise ParameterError("n_objects", n_objects, "they must agree", problem=problem)
 
 
 def check_keywords(keywords: Iterable[str], accepted: Iterable[str]) -> None:

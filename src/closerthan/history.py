@@ -11,7 +11,6 @@ import numpy as np
 
 from closerthan.checks import checked
 from closerthan.representation import tabulated
-from closerthan.saving import whole_file
 from closerthan.wording import html_table
 
 __all__ = ["History", "Record"]
@@ -121,6 +120,8 @@ class History:
         table.writerow(Record._fields)
         table.writerows([[cell if math.isfinite(cell) else "" for cell in record] for record in self])
         if path is not None:
+            from closerthan.saving import whole_file
+
             with whole_file(path) as file:
                 file.write(text.getvalue().encode())
         return text.getvalue()

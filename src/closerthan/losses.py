@@ -36,7 +36,7 @@ more than two pairs (:mod:`closerthan.accuracy`):
 
 A loss only has to provide its value and its two partial derivatives (the *slopes*) s_near = d loss / d near and
 s_far = d loss / d far. The gradient with respect to the map follows by the chain rule and is implemented once for
-all losses, in :mod:`closerthan.compiled.rows`:
+all losses, in :mod:`closerthan.compiled.kernels.rows`:
 
     x_i: +2 s_near (x_i - x_j)        x_l: +2 s_far (x_l - x_k)
     x_j: -2 s_near (x_i - x_j)        x_k: -2 s_far (x_l - x_k)

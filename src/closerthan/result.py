@@ -16,8 +16,6 @@ from closerthan.checks import checked
 from closerthan.comparisons import Comparisons
 from closerthan.history import History, Record, record_of
 from closerthan.losses import Loss
-from closerthan.saved_arrays import read_and_parse
-from closerthan.saving import whole_file
 from closerthan.wording import counted, listed, percentage_points
 
 if TYPE_CHECKING:
@@ -339,6 +337,8 @@ class Result:
         >>> bool((again.embedding == result.embedding).all())
         True
         """
+        from closerthan.saving import whole_file
+
         with whole_file(path) as file:
             np.savez_compressed(file, **self.to_arrays())
 
@@ -362,6 +362,8 @@ class Result:
     @checked
     def load(cls, path: str | Path) -> Self:
         """Read a result that :meth:`save` wrote."""
+        from closerthan.saved_arrays import read_and_parse
+
         return read_and_parse(path, "saved result", cls.from_arrays)
 
     @classmethod

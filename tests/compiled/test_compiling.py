@@ -320,7 +320,7 @@ def test_two_losses_with_the_same_name_are_distinguished(rng):
 PROGRAM = """
 import math
 import closerthan as ct
-from closerthan.compiled import sums
+from closerthan.compiled.kernels import sums
 FACTOR = {factor}
 class Own(ct.Loss):
     def value(self, near, far):

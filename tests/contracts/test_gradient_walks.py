@@ -5,7 +5,7 @@ import pytest
 import reference
 from conftest import random_comparisons, visits_of
 
-from closerthan.compiled.rows import STRETCH
+from closerthan.compiled.kernels.rows import STRETCH
 from closerthan.losses import LOSSES
 from closerthan.objective.cpu.objective import CPUObjective
 from closerthan.objective.cpu.walks import DenseWalk, LazyWalk

@@ -10,7 +10,7 @@ from conftest import leg_of, random_comparisons, visits_of
 from plain_objective import PlainObjective
 
 from closerthan import Loss
-from closerthan.compiled import polyak
+from closerthan.compiled.kernels import polyak
 from closerthan.compiled.simd import padded
 from closerthan.losses import LOSSES, TSTE, Penalized, loss_named, name_with_parameter
 from closerthan.objective.cpu.objective import CPUObjective

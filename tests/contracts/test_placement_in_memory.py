@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 from conftest import random_comparisons
 
-from closerthan.compiled import agreement, polyak, sgd, sums, svrg
-from closerthan.compiled.rows import rows_of
+from closerthan.compiled.kernels import agreement, polyak, sgd, sums, svrg
+from closerthan.compiled.kernels.rows import rows_of
 from closerthan.compiled.simd import padded
 from closerthan.losses import LOSSES
 from closerthan.objective.cpu.objective import CPUObjective

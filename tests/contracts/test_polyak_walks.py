@@ -7,8 +7,9 @@ from conftest import leg_of, random_comparisons
 from scipy.spatial.distance import pdist
 
 from closerthan import Comparisons, Loss
-from closerthan.compiled import compiling, polyak
-from closerthan.compiled.rows import STRETCH, rows_of
+from closerthan.compiled import compiling
+from closerthan.compiled.kernels import polyak
+from closerthan.compiled.kernels.rows import STRETCH, rows_of
 from closerthan.compiled.simd import padded
 from closerthan.losses import LOSSES
 from closerthan.objective.cpu.objective import CPUObjective

@@ -6,8 +6,8 @@ import reference
 from conftest import random_comparisons, visits_of
 
 from closerthan import Comparisons, Loss, triplet_error
-from closerthan.compiled import sums
-from closerthan.compiled.rows import rows_of
+from closerthan.compiled.kernels import sums
+from closerthan.compiled.kernels.rows import rows_of
 from closerthan.losses import LOSSES
 from closerthan.objective.cpu.objective import CPUObjective
 from closerthan.objective.scales import SIZE_SAMPLE, sample_places

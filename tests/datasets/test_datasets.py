@@ -9,9 +9,9 @@ from typer.testing import CliRunner
 import closerthan as ct
 from closerthan.cli import app
 from closerthan.datasets import food100, imagenet, things
-from closerthan.datasets.food100 import REMOTE as FOOD
-from closerthan.datasets.imagenet import REMOTES as IMAGES
-from closerthan.datasets.things import NAMES, REMOTE
+from closerthan.datasets.answers.food100 import REMOTE as FOOD
+from closerthan.datasets.answers.imagenet import REMOTES as IMAGES
+from closerthan.datasets.answers.things import NAMES, REMOTE
 
 made_up = pytest.mark.filterwarnings("ignore:.*it is another version of the file:UserWarning")
 run = CliRunner().invoke

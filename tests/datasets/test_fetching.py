@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from closerthan.datasets import cars, fetching, music
-from closerthan.datasets.cars import REMOTE as CARS
+from closerthan.datasets.answers.cars import REMOTE as CARS
+from closerthan.datasets.answers.music import REMOTE as MUSIC
 from closerthan.datasets.fetching import Remote
-from closerthan.datasets.music import REMOTE as MUSIC
 
 CONTENT = b"some data"
 KNOWN = Remote("some.data", "https://example.invalid/some.data", hashlib.sha256(CONTENT).hexdigest())

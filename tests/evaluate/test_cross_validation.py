@@ -35,6 +35,11 @@ def test_there_must_be_enough_to_hold_out(n_folds, answers):
         next(folds(answers, n_folds))
 
 
+def test_the_splitter_names_its_own_parameter():
+    with pytest.raises(ct.ParameterError, match="n_splits is 7; it must be at least 2"):
+        next(ct.AnswerKFold(7).split([[0, 1, 2], [1, 0, 2], [2, 0, 1], [0, 1, 3]]))
+
+
 def test_the_scores_are_those_of_fits_to_the_folds(problem):
     scores = ct.cross_validate(problem.train, 2, n_folds=3, seed=4, loss="soe", penalty=0, epochs=10)
     n_wrong = 0.0

@@ -489,6 +489,12 @@ def test_bad_options_are_refused_before_the_race(options, message, problem):
     assert not solver.runs
 
 
+def test_two_seeds_choose_the_same_loss_and_penalty_by_the_same_errors(problem):
+    one, other = (ct.embed(problem.train, loss="auto", seed=seed, epochs=1) for seed in (1, 2))
+    assert one.candidates == other.candidates
+    assert not np.array_equal(one.embedding, other.embedding)
+
+
 def test_the_same_seed_gives_the_same_bits_for_any_number_of_threads(problem):
     maps = [ct.embed(problem.train, loss="auto", seed=4, n_threads=n).embedding for n in (1, 3)]
     assert np.array_equal(*maps)

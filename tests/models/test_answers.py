@@ -83,6 +83,26 @@ def test_ties_and_gaps_are_left_out_and_counted():
     assert made.dropped == {"ties": 1, "gaps": 1}
 
 
+@pytest.mark.parametrize("similarity", ["cosine", "dot", "euclidean", "similarities", "dissimilarities"])
+def test_rounding_errors_hide_no_ties(similarity):
+    rng = np.random.default_rng(0)
+    group = np.arange(12) % 3  # objects of a group are equally similar to any object of another one
+    lengths = rng.uniform(0.5, 3.0, (12, 1)) if similarity == "cosine" else 1.0
+    features = rng.normal(size=(3, 5))[group] * lengths
+    if similarity in ("similarities", "dissimilarities"):
+        features = model_for(similarity, features) * (1 + 1e-15 * rng.normal(size=(12, 12)))
+        features = (features + features.T) / 2
+    people = ct.Comparisons.from_triplets([[0, 1, 4], [0, 1, 2], [5, 0, 3], [5, 0, 4]])
+    made = ct.answers_from(features, people, similarity=similarity)
+    assert made.dropped == {"ties": 2}
+
+
+def test_steps_of_a_grid_are_ties():
+    made = ct.answers_from(np.arange(10)[:, None] * 0.1, 500, similarity="euclidean")
+    anchor, near, far = made.rows.T
+    assert (abs(anchor - near) < abs(anchor - far)).all()
+
+
 def test_random_questions_avoid_gaps():
     rng = np.random.default_rng(0)
     matrix = np.abs(rng.normal(size=(12, 12)))

@@ -13,6 +13,7 @@ from closerthan.comparisons import Choices
 from closerthan.models.asking import Asking, ask, comparisons_of
 from closerthan.models.prompts import Prompt, parse_reply, prompts_of
 from closerthan.models.question_sets import question_sets
+from closerthan.models.question_table import read_question_table
 
 # A program that knows where the objects are: their names are positions on a line.
 PROGRAM = """
@@ -123,7 +124,7 @@ def test_a_program_that_writes_without_end_is_ended_in_time(tmp_path):
     endless = [sys.executable, "-c", "while True: print('garbage' * 100)"]
     outcome, _ = run(endless, random_answers("triplet", 1), tmp_path, timeout=0.3, retries=0)
     (problem,) = outcome.problems
-    assert "that it wrote has the id of the question" in problem
+    assert "lines, but none with the id of the question" in problem
     assert (tmp_path / "record.jsonl").stat().st_size < 10_000
 
 
@@ -258,6 +259,28 @@ def test_tables_of_questions_are_asked(program, tmp_path, monkeypatch, table, op
     assert "2 questions: 2 answered, 0 with an unclear reply, 0 without a reply; 2 attempts" in " ".join(shown.split())
     answers = ct.read_comparisons("questions-asked/answers.csv")
     assert ct.answer_accuracy(answers, [[float(name[1:])] for name in answers.names]).accuracy == 1.0
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["anchor;left;right\na;b, c;d\n", "anchor\tleft\tright\na\tb, c\td\n", 'anchor,left,right,answer\na,"b, c",d,\n'],
+)
+def test_tables_of_questions_may_have_other_delimiters_and_empty_answers(tmp_path, text):
+    (tmp_path / "questions.csv").write_text(text)
+    table = read_question_table(tmp_path / "questions.csv")
+    assert table.names == ("a", "b, c", "d")
+    assert table.questions.pairs.tolist() == [[[0, 1], [0, 2]]]
+
+
+def test_a_table_with_answers_is_not_one_of_questions(tmp_path):
+    (tmp_path / "answers.csv").write_text("anchor,left,right,answer\na,b,c,\na,c,b,b\n")
+    assert read_question_table(tmp_path / "answers.csv") is None
+
+
+def test_an_error_about_other_columns_names_those_of_questions(tmp_path):
+    (tmp_path / "questions.csv").write_text("anchor,option_1,option_2\na,b,c\n")
+    shown = closerthan("ask", str(tmp_path / "questions.csv"), "--command", "cat", code=2).output
+    assert "is not a table of questions (anchor, left, right;" in shown
 
 
 def test_the_questions_of_people_are_asked_and_compared_with_their_answers(program, tmp_path, monkeypatch):

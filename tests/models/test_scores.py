@@ -23,6 +23,16 @@ def test_the_accuracy_is_that_of_whole_answers(points):
     assert scores["one"].accuracy < scores["all"].accuracy
 
 
+def test_features_that_cannot_decide_any_question_have_the_bits_of_guessing():
+    rng = np.random.default_rng(0)
+    group = np.arange(30) % 3
+    features = rng.normal(size=(3, 5))[group] * rng.uniform(0.5, 3.0, (30, 1))
+    rows = np.array([rng.choice(30, 3, replace=False) for _ in range(600)])
+    ties = rows[group[rows[:, 1]] == group[rows[:, 2]]]
+    score = ct.score_features(features, ties)["features"]
+    assert (score.accuracy, score.bits) == (0.5, pytest.approx(1.0))
+
+
 def test_a_matrix_scores_like_the_features_that_it_is_made_from(points):
     answers = ct.datasets.simulated(points, 500, noise="flip")
     matrix = np.linalg.norm(points[:, None] - points, axis=2)

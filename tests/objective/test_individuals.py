@@ -35,9 +35,12 @@ def minus_log_posterior(answers, rule, individuals, latent, weight=0.0):
         squared = np.sum((y[choices.pairs[:, 0]] - y[choices.pairs[:, 1]]) ** 2, axis=1)
         logs = np.array([rule.log_similarity(d) for d in squared])
         total -= choices.weights @ log_probabilities(choices, logs)
-        mean = np.add.reduceat(squared, choices.starts[:-1]) / choices.sizes
-        total += 2 * weight * choices.weights[choices.answers] @ mean
-    return total / Choices.of(answers).weights.sum()
+    choices = Choices.of(answers)
+    typical = individuals.x * np.exp(individuals.log_weights.mean(axis=0) / 2)
+    squared = np.sum((typical[choices.pairs[:, 0]] - typical[choices.pairs[:, 1]]) ** 2, axis=1)
+    mean = np.add.reduceat(squared, choices.starts[:-1]) / choices.sizes
+    total += 2 * weight * choices.weights[choices.answers] @ mean
+    return total / choices.weights.sum()
 
 
 @pytest.mark.parametrize("rule", [STE(), Penalized(TSTE(2.0), 0.05)], ids=["ste", "penalized tste"])

@@ -253,6 +253,12 @@ def test_verdicts(changes, verdict):
     assert person(**changes).advice
 
 
+def test_consistent_repeats_are_no_reason_for_a_verdict_on_few_answers():
+    few = person(answers=15, repeats=30, consistency=0.98)
+    assert (few.verdict, few.reasons) == ("few", "")
+    assert person(answers=15, checks=10, checks_passed=3).reasons == "7 of 10 checks failed"
+
+
 def test_a_person_with_another_view_is_not_called_careless():
     rng = np.random.default_rng(0)
     views = [rng.standard_normal((15, 2)) for _ in range(2)]

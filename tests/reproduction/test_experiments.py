@@ -22,7 +22,7 @@ from reproduction.trial_log import Job, TrialLog
 from typer.testing import CliRunner
 
 import closerthan as ct
-from closerthan.datasets.music import REMOTE as MUSIC
+from closerthan.datasets.answers.music import REMOTE as MUSIC
 from closerthan.fit.monitor import Monitor
 from closerthan.fit.stopping import Limits
 from closerthan.metrics import triplet_error

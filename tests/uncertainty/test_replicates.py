@@ -11,7 +11,7 @@ from closerthan.calibration import Calibration
 from closerthan.comparisons import reversed_rows
 from closerthan.datasets import simulated
 from closerthan.losses import LOSSES
-from closerthan.metrics import procrustes
+from closerthan.metrics import log_odds, procrustes
 from closerthan.report.findings import Findings
 from closerthan.result import Start
 from closerthan.uncertainty import resampling
@@ -104,7 +104,8 @@ def test_simulated_answers_are_lapses_as_often_as_the_committee_says(found):
     lapsing = Calibration(slope=5.0, lapse=0.2)
     committee = dataclasses.replace(found.committee, calibration=lapsing)
     expected = committee.probability(ANSWERS, found.result.loss)
-    drawn_with = resampling.probability_on_map(found.result, ANSWERS, committee)
+    calibration = resampling.calibration_on_map(found.result, ANSWERS, committee)
+    drawn_with = calibration.probability(log_odds(ANSWERS, found.result.embedding, found.result.loss))
     clear = expected > np.quantile(expected, 0.7)
     assert drawn_with.max() <= 0.9
     np.testing.assert_allclose(drawn_with[clear], expected[clear], atol=0.02)

@@ -117,6 +117,9 @@ def print_wrapped(line: str, *, indent: int = 13, err: bool = False, whole: Iter
     typer.echo(line, err=err)
 
 
+MOST_LINES = 40  # people on the screen; the file lists all of them
+
+
 def print_columns(titles: Sequence[str], rows: Iterable[Sequence[str]], *, gap: int = 3) -> None:
     """Print a table with a header; the first column is text, the others are numbers, ``gap`` spaces apart.
 
@@ -131,6 +134,16 @@ def print_columns(titles: Sequence[str], rows: Iterable[Sequence[str]], *, gap: 
     for row in rows:
         table.add_row(*(Text(cell) for cell in row))
     _print(table, is_whole=True)
+
+
+def print_first(
+    titles: Sequence[str], rows: Sequence[Sequence[str]], more: str, *, most: int = MOST_LINES, gap: int = 3
+) -> None:
+    """Print the first rows of a table, the number of the others with the words ``more``, and an empty line."""
+    print_columns(titles, rows[:most], gap=gap)
+    if len(rows) > most:
+        typer.echo(f"... and {len(rows) - most:,} {more}")
+    typer.echo("")
 
 
 def print_files(files: "Sequence[tuple[Path, str]]") -> None:

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from closerthan.arrays import frozen
-from closerthan.checks import checked, whole
+from closerthan.checks import checked, one_per_object, whole
 from closerthan.comparisons.grouping import (
     AUTO,
     check_by,
@@ -255,8 +255,7 @@ class Comparisons:
         if not is_valid and int(self.rows.view(np.uint32).max(initial=0)) >= n_objects:
             whole_numbers(self.rows)
             count_objects(self.rows, self.n_objects, None)
-        if self.names is not None and len(self.names) != self.n_objects:
-            raise ValueError(f"n_objects is {self.n_objects}, but there are {len(self.names)} names; they must agree")
+        one_per_object(self.names, self.n_objects)
         for name in COLUMNS[1:]:
             column, kind = getattr(self, name), np.float64 if name == "weights" else np.int32
             if column is None:

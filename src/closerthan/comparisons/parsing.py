@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from closerthan.arrays import frozen
-from closerthan.checks import distinct, whole
+from closerthan.checks import distinct, one_per_object, whole
 from closerthan.comparisons.labels import number_by_appearance, sources_of_rows, text_of
 from closerthan.comparisons.on_disk import large_file, survey_rows, weight_summary
 from closerthan.comparisons.rows import pairs_of, reversed_rows, same_pair, self_pair
@@ -290,8 +290,7 @@ def count_objects(rows: NDArray[np.int32], n_objects: int | None, names: Sequenc
     if n_objects is not None:
         n_objects = whole("n_objects", n_objects)
     if names is not None:
-        if n_objects not in (None, len(names)):
-            raise ValueError(f"n_objects is {n_objects}, but there are {len(names)} names; they must agree")
+        one_per_object(names, n_objects)
         n_objects = len(names)
     n_objects = largest + 1 if n_objects is None else n_objects
     if largest >= n_objects:

@@ -1,13 +1,13 @@
 """The list of data sets."""
 
 from closerthan.datasets.about import Catalogue
-from closerthan.datasets.cars import ABOUT as CARS
-from closerthan.datasets.cfd36 import ABOUT as CFD36
+from closerthan.datasets.answers.cars import ABOUT as CARS
+from closerthan.datasets.answers.cfd36 import ABOUT as CFD36
+from closerthan.datasets.answers.food100 import ABOUT as FOOD100
+from closerthan.datasets.answers.imagenet import ABOUT as IMAGENET
+from closerthan.datasets.answers.music import ABOUT as MUSIC
+from closerthan.datasets.answers.things import ABOUT as THINGS
 from closerthan.datasets.eurodist import ABOUT as EURODIST
-from closerthan.datasets.food100 import ABOUT as FOOD100
-from closerthan.datasets.imagenet import ABOUT as IMAGENET
-from closerthan.datasets.music import ABOUT as MUSIC
-from closerthan.datasets.things import ABOUT as THINGS
 
 __all__ = ["catalogue"]
 

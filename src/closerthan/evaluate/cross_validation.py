@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import stdtrit
 
 from closerthan.arrays import Array
-from closerthan.checks import checked, whole
+from closerthan.checks import ParameterError, checked, whole
 from closerthan.comparisons import Comparisons
 from closerthan.comparisons.grouping import AUTO, none_can_be_held_out
 from closerthan.evaluate.answer_accuracy import AnswerAccuracy, HeldOutAnswers
@@ -241,8 +241,10 @@ def folds(
         yield comparisons.take(~held_out), comparisons.take(held_out)
 
 
-def fold_of(group: NDArray[Any], n_folds: int, seed: int, by: str) -> NDArray[np.int32]:
+def fold_of(group: NDArray[Any], n_folds: int, seed: int, by: str, *, parameter: str = "n_folds") -> NDArray[np.int32]:
     """Return the fold in which each row is held out; groups are not split, and folds have equal numbers of groups.
+
+    An error about the number of folds names ``parameter``.
 
     Examples
     --------
@@ -253,11 +255,9 @@ def fold_of(group: NDArray[Any], n_folds: int, seed: int, by: str) -> NDArray[np
     if n_groups == 1:
         raise ValueError(none_can_be_held_out(by))
     if not 2 <= n_folds <= n_groups:
-        what = {"answers": "groups of answers about the same objects"}
-        raise ValueError(
-            f"n_folds is {n_folds}; it must be at least 2, and at most one for each of the {n_groups:,} "
-            f"{what.get(by, by)}"
-        )
+        named = {AUTO: "groups that are held out together", "answers": "groups of answers about the same objects"}
+        rule = f"it must be at least 2, and at most one for each of the {n_groups:,} {named.get(by, by)}"
+        raise ParameterError(parameter, n_folds, rule)
     fold = (np.random.default_rng(seed).permutation(n_groups) % n_folds).astype(np.int32)
     fold_of_row: NDArray[np.int32] = fold[group]
     return fold_of_row

@@ -76,7 +76,8 @@ class AnswerKFold(BaseCrossValidator):  # type: ignore[misc]
         if by == "blocks" and columns.get("blocks") is None:
             raise ParameterError("by", by, "the answers have no blocks; pass groups=")
         answers, people, blocks = (columns.get(unit) for unit in ("answers", "people", "blocks"))
-        part = fold_of(groups_of(rows, n_objects, answers, people, by, blocks), self.n_splits, self.random_state, by)
+        group = groups_of(rows, n_objects, answers, people, by, blocks)
+        part = fold_of(group, self.n_splits, self.random_state, by, parameter="n_splits")
         for number in range(self.n_splits):
             yield np.flatnonzero(part != number), np.flatnonzero(part == number)
 

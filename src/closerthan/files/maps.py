@@ -4,7 +4,7 @@ import csv
 import json
 import os
 import zipfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +25,7 @@ from closerthan.files.writing import csv_text
 from closerthan.saving import whole_file, whole_folder
 
 _NAME = "name"
+_SPARSE_FILE, _SPARSE = "dimensions.npz", "sparse_dimensions"  # a file of SparseDimensions, and its array of metadata
 _VICE_FILES = ("pruned_params.npz", "parameters.npz")
 _VICE_MEANS = ("pruned_loc", "loc")  # arrays in these files that hold the means of the weights
 _LONGEST_HEADER = 1 << 20  # maximum number of characters
@@ -101,6 +102,7 @@ def read_map(path: str | os.PathLike[str]) -> tuple[NDArray[np.float64], tuple[s
     Text files without a header line, such as many published embeddings, hold only coordinates. From a folder or .npz
     file of VICE, the mean weights (``pruned_loc`` or ``loc``) are read, preferably those of the dimensions that were
     not pruned. VICE and SPoSE save tables in both orientations; the longer axis is taken to be that of the objects.
+    From a folder of ``closerthan sparse`` or its ``dimensions.npz``, the weights are read.
 
     Examples
     --------
@@ -113,7 +115,7 @@ def read_map(path: str | os.PathLike[str]) -> tuple[NDArray[np.float64], tuple[s
     """
     path = Path(path)
     if path.is_dir():
-        path = _vice_file(path)
+        path = _file_in(path)
     if not path.exists():
         raise FileNotFoundError(f"there is no file {path}")
     suffix = suffix_of(path)
@@ -126,12 +128,18 @@ def read_map(path: str | os.PathLike[str]) -> tuple[NDArray[np.float64], tuple[s
     return points, names
 
 
-def _vice_file(folder: Path) -> Path:
-    """Return the file with the dimensions in a folder of VICE: after pruning, if this file exists."""
-    for name in _VICE_FILES:
+def _file_in(folder: Path) -> Path:
+    """Return the file with the dimensions in a folder of ``closerthan sparse`` or of VICE, where pruned ones are best.
+
+    A folder of VICE has no names, so the file of closerthan comes first.
+    """
+    for name in (_SPARSE_FILE, *_VICE_FILES):
         if (folder / name).is_file():
             return folder / name
-    raise ValueError(f"{folder} is a folder without {' or '.join(_VICE_FILES)} of VICE; a file is expected")
+    raise ValueError(
+        f"{folder} is a folder without {_SPARSE_FILE} of closerthan sparse and without {' or '.join(_VICE_FILES)} of "
+        "VICE; a file is expected"
+    )
 
 
 @checked
@@ -215,6 +223,8 @@ def _read_npz(path: Path) -> tuple[NDArray[np.float64], tuple[str, ...] | None]:
     from closerthan.files.formats.binary.arrays import read_npy
 
     arrays = read_npy(path)
+    if _SPARSE in arrays:
+        return _sparse_weights(path, arrays)
     means = next((arrays[key] for key in _VICE_MEANS if key in arrays), None)
     if "embedding" not in arrays and means is not None and means.ndim == 2:
         return np.asarray(means if len(means) >= means.shape[1] else means.T, dtype=np.float64), None
@@ -233,6 +243,17 @@ def _read_npz(path: Path) -> tuple[NDArray[np.float64], tuple[str, ...] | None]:
         if names is not None and not isinstance(names, list):
             raise ValueError(f"{path} is a damaged result: its names are {excerpt(repr(names))}")
     return np.asarray(points, dtype=np.float64), None if names is None else tuple(map(text_of, names))
+
+
+def _sparse_weights(
+    path: Path, arrays: Mapping[str, NDArray[Any]]
+) -> tuple[NDArray[np.float64], tuple[str, ...] | None]:
+    """Return the weights and the names in a file of sparse dimensions."""
+    try:
+        names = json.loads(arrays[_SPARSE].tobytes())["names"]
+        return np.asarray(arrays["weights"], dtype=np.float64), None if names is None else tuple(map(text_of, names))
+    except (KeyError, TypeError, ValueError, RecursionError):
+        raise ValueError(f"{path} is a damaged file of sparse dimensions") from None
 
 
 def _read_npy(path: Path) -> tuple[NDArray[np.float64], None]:

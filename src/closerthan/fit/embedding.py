@@ -82,8 +82,9 @@ def embed(
     start
         The first map, of shape (n_objects, n_dims). None draws it at random.
     seed
-        Seed of everything random. The same seed gives the same map, bit for bit, for any number of threads (not with
-        the solver hogwild); None draws a new one.
+        Seed of everything random, except for the parts of the answers on which "auto" compares losses and penalties:
+        these are always the same, so that two seeds choose the same. The same seed gives the same map, bit for bit, for
+        any number of threads (not with the solver hogwild); None draws a new one.
     epochs
         Maximum number of epochs.
     tolerance

@@ -18,7 +18,6 @@ from closerthan import __version__
 from closerthan.arrays import Array, inner
 from closerthan.checks import ParameterError
 from closerthan.comparisons import Comparisons
-from closerthan.fit.checkpoint import Checkpoint, Fit, fingerprint
 from closerthan.fit.ctrl_c import CancelFlag, CtrlC
 from closerthan.fit.likelihood import objective_of
 from closerthan.fit.monitor import Callback, FitState, Monitor
@@ -83,6 +82,8 @@ def fit(inputs: Inputs, settings: Settings, run: Run) -> Result:
     keeper, processes = None, run.device.processes
     fit_states: list[FitState | None] = [None] * len(starts)
     if run.checkpoint is not None:
+        from closerthan.fit.checkpoint import Checkpoint, Fit
+
         is_resumable = "state" in inspect.signature(solver.run).parameters
         this_fit = Fit(
             identity(settings, run, train, held_out, inputs.start),
@@ -179,6 +180,8 @@ def _interruptible(monitors: Sequence[Monitor], cancelled: CancelFlag) -> Iterat
 
 def identity(settings: Settings, run: Run, *data: Comparisons | Array | None) -> JsonObject:
     """Return, as JSON data, everything that determines the bits of a fit."""
+    from closerthan.fit.checkpoint import fingerprint
+
     return {
         **settings.decisive_data(),
         "data": fingerprint(*data, processes=run.device.processes),

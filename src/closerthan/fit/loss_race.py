@@ -8,7 +8,9 @@ candidates are compared again on another part of the answers, so that chance in 
 halving; Jamieson and Talwalkar 2016).
 
 In each round, all candidates start from the same map, fitted to the same part of the answers. A few iterations then
-suffice, and no candidate has a luckier start than another. Finally, short fits from several random starts are made with
+suffice, and no candidate has a luckier start than another. The parts do not depend on the seed of the fit, as in most
+estimators with built-in cross-validation, so two seeds choose the same candidate: several are usually about as good as
+the best, and chance in the parts decides between them. Finally, short fits from several random starts are made with
 the winner on all answers, and the best start is run to its end.
 
 If the user chooses a solver other than polyak, the race still uses Polyak steps and L-BFGS, and the other solver runs
@@ -34,7 +36,6 @@ from closerthan.checks import whole
 from closerthan.comparisons import Comparisons
 from closerthan.comparisons.grouping import AUTO, none_can_be_held_out
 from closerthan.comparisons.questions import object_set_keys, splitmix64
-from closerthan.fit.checkpoint import choice_in, refuse_another
 from closerthan.fit.ctrl_c import CancelFlag, CtrlC
 from closerthan.fit.fixed_loss import Inputs, Run, fit, identity, shape_distance
 from closerthan.fit.likelihood import objective_of
@@ -66,6 +67,7 @@ COMMON = ("tste-2", 0.1)  # the candidate whose map all others start from
 SURVIVORS = 5  # candidates that remain after each round
 CLEARLY = 1.0  # standard errors by which a candidate must be behind to drop out, on the same answers
 ROUNDS = 2
+PARTS_SEED = 0  # of the parts of the answers and the maps that candidates start from, whatever the seed of the fit
 LONGER = 2  # fits are this many times as long in each further round; unfinished ones favour weak penalties
 EPOCHS = 2  # epochs of the fit that all candidates start from, and of each short fit of the winner
 LEAST_ITERATIONS = 8  # iterations of L-BFGS for each candidate, from the common map
@@ -247,6 +249,8 @@ def _choice_in_checkpoint(run: Run, this_fit: Mapping[str, Any], settings: Setti
     """Return the choice in the checkpoint to resume from; None without one."""
     if run.checkpoint is None or not run.resume:
         return None
+    from closerthan.fit.checkpoint import choice_in, refuse_another
+
     is_there = run.device.processes.rank == 0 and Path(run.checkpoint).exists()
     saved = run.device.processes.broadcast(choice_in(run.checkpoint) if is_there else None)
     if saved is None:
@@ -306,7 +310,8 @@ def _choose(inputs: Inputs, settings: Settings, run: Run) -> tuple[Choice, list[
             began + (run.deadline - began) / 2,
             run.ctrl_c.pressed,
         )
-        candidates = Race(setup, settings.n_dims, inputs.start).run(answers, rng, settings.by)
+        race = Race(setup, settings.n_dims, inputs.start)
+        candidates = race.run(answers, np.random.default_rng(PARTS_SEED), settings.by)
         seeds = [int(seed) for seed in rng.integers(2**31, size=n_starts)]
         trials: list[Result] = []
         if n_trials:

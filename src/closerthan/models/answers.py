@@ -6,13 +6,13 @@ from typing import Literal, NamedTuple, get_args
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from closerthan.accuracy import similarities_of_pairs
+from closerthan.accuracy import similarities_of_pairs, without_rounding_errors
 from closerthan.arrays import Array
 from closerthan.checks import ParameterError, checked, positive, whole
 from closerthan.comparisons import Choices, Comparisons
 from closerthan.models.question_sets import QuestionSet, draw_questions, question_sets
 from closerthan.models.tables import feature_table, names_of_rows, numbers_of
-from closerthan.wording import counts_in_words, first_few
+from closerthan.wording import counted, counts_in_words, first_few
 
 __all__ = [
     "MEASURES",
@@ -122,7 +122,7 @@ def model_similarities(model: ArrayLike, pairs: NDArray[np.int64], similarity: s
     exists = (flat >= 0).all(axis=1)
     values = np.full(len(flat), np.nan)
     if similarity in ("similarities", "dissimilarities"):
-        entries = matrix[tuple(flat[exists].T)]
+        entries = without_rounding_errors(matrix[tuple(flat[exists].T)])
         values[exists] = entries if similarity == "similarities" else -entries
     else:
         values[exists] = similarities_of_pairs(flat[exists], matrix, similarity)
@@ -165,7 +165,7 @@ def rows_of_objects(
     if names is None or answers.names is None:
         if answers.n_objects > n_rows:
             rule = f"the answers are about {answers.n_objects:,} objects; pass one row for each, or names for both"
-            raise ParameterError(parameter, n_rows, rule, problem=f"has {n_rows:,} rows")
+            raise ParameterError(parameter, n_rows, rule, problem=f"has {counted(n_rows, 'row')}")
         return np.arange(answers.n_objects)
     row_of = {name: row for row, name in enumerate(names)}
     rows = np.array([row_of.get(name, -1) for name in answers.names])

@@ -76,7 +76,7 @@ class Program:
         except queue.Empty:
             self._end()
             hint = (
-                f"; none of the {counted(n_others, 'line')} that it wrote has the id of the question"
+                f"; it wrote {counted(n_others, 'line')}, but none with the id of the question"
                 if n_others
                 else "; it must write each reply on one line and flush its output"
             )

@@ -1,6 +1,5 @@
 """Tables of questions without answers, as ``closerthan questions`` writes them."""
 
-import csv
 import re
 from pathlib import Path
 from typing import NamedTuple
@@ -10,9 +9,13 @@ from numpy.typing import NDArray
 
 from closerthan.checks import ParameterError
 from closerthan.comparisons.column_names import fits, plain
+from closerthan.files.features import lines_of_cells
 from closerthan.models.question_sets import QuestionSet, chosen_and_shown, triangle
 
-__all__ = ["QuestionTable", "read_question_table"]
+__all__ = ["EXPECTED_COLUMNS", "QuestionTable", "read_question_table"]
+
+EXPECTED_COLUMNS = "anchor, left, right; item_1, item_2, item_3; or anchor, shown_1, shown_2, ..."
+"""The columns of a table of questions, for messages."""
 
 _ANSWERS = ("winner", "odd", "central", "selected", "near", "far", "label")
 _SHOWN = re.compile(r"shown_\d+")
@@ -28,10 +31,12 @@ class QuestionTable(NamedTuple):
 def read_question_table(path: Path, question: str | None = None) -> QuestionTable | None:
     """Read a table with the columns anchor, left, right; item_1, item_2, item_3; or anchor, shown_1, shown_2, ...
 
+    Columns for answers may exist if they are empty.
+
     Parameters
     ----------
     path
-        A CSV file with a header line.
+        A text file with a header line; cells are separated by commas, semicolons or tabs.
     question
         The kind of question, where the columns leave it open: "odd-one-out" (the default) or "most-central" about
         items; "nearest 2 of 8" or "rank 2 of 8" about objects shown (by default the nearest one).
@@ -41,18 +46,17 @@ def read_question_table(path: Path, question: str | None = None) -> QuestionTabl
     QuestionTable or None
         None if the file is not such a table, for instance because it has answers.
     """
-    if path.suffix.lower() != ".csv" or not path.is_file():
+    if path.suffix.lower() not in (".csv", ".tsv", ".txt") or not path.is_file():
         return None
     try:
-        with path.open(encoding="utf-8-sig", newline="") as file:
-            lines = [(number, cells) for number, cells in enumerate(csv.reader(file), 1) if cells]
-    except (UnicodeError, csv.Error):
+        lines, _ = lines_of_cells(path, "a table of questions")
+    except ValueError:
         return None
     if not lines:
         return None
     titles = [plain(title) for title in lines[0][1]]
     places = _question_columns(titles)
-    if places is None:
+    if places is None or _has_answers(titles, [cells for _, cells in lines[1:]]):
         return None
     rows = []
     for number, cells in lines[1:]:
@@ -68,10 +72,14 @@ def read_question_table(path: Path, question: str | None = None) -> QuestionTabl
     return QuestionTable(_questions(objects, "anchor" in titles, question), tuple(all_names))
 
 
+def _has_answers(titles: list[str], rows: list[list[str]]) -> bool:
+    """Return whether a column for answers has any."""
+    places = [place for place, title in enumerate(titles) if any(fits(role, title) for role in _ANSWERS)]
+    return any(cells[place].strip() for cells in rows for place in places if place < len(cells))
+
+
 def _question_columns(titles: list[str]) -> list[int] | None:
-    """Return the positions of the objects of a question; None if the table has other columns, or answers."""
-    if any(fits(role, title) for role in _ANSWERS for title in titles):
-        return None
+    """Return the positions of the objects of a question; None if the table has other columns."""
     for columns in (("anchor", "left", "right"), ("item_1", "item_2", "item_3")):
         if set(columns) <= set(titles):
             return [titles.index(column) for column in columns]

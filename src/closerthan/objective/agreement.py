@@ -4,8 +4,9 @@ import numpy as np
 
 from closerthan.arrays import Array
 from closerthan.comparisons import Comparisons
-from closerthan.compiled import agreement, compiling
-from closerthan.compiled.rows import rows_of
+from closerthan.compiled import compiling
+from closerthan.compiled.kernels import agreement
+from closerthan.compiled.kernels.rows import rows_of
 from closerthan.losses import Loss
 
 __all__ = ["log_odds", "margins", "wrong_fraction"]

@@ -34,7 +34,7 @@ from scipy.special import expit
 from closerthan.arrays import Array
 from closerthan.comparisons import Choices, Comparisons, pair_numbers
 from closerthan.comparisons.positions import chosen_positions, positions_of_pairs
-from closerthan.compiled.choices import log_similarities, rule_argument
+from closerthan.compiled.kernels.choices import log_similarities, rule_argument
 from closerthan.losses import Loss, penalty_weight, without_penalty
 from closerthan.objective.protocol import MeanLoss, Point
 

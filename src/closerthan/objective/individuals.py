@@ -9,6 +9,9 @@ gradient G is that of any choice rule; with it,
 A personal map has rows only for the objects that the person was asked about, so that time and memory are proportional
 to the number of answers. The logarithms of the weights have a Gaussian prior (:class:`Spread`).
 
+A penalty applies to the map of a typical person, whose weights are the geometric means over people. If it applied to
+the distances of each person, it would shrink those of consistent people most, and people would seem to differ less.
+
 References
 ----------
 J. D. Carroll and J.-J. Chang, Analysis of individual differences in multidimensional scaling via an N-way
@@ -26,8 +29,8 @@ from numpy.typing import NDArray
 
 from closerthan.arrays import Array, frozen
 from closerthan.comparisons import Choices
-from closerthan.compiled.choices import ChoiceRows, gradient, rule_argument
-from closerthan.losses import Loss
+from closerthan.compiled.kernels.choices import ChoiceRows, gradient, rule_argument
+from closerthan.losses import Loss, penalty_weight, without_penalty
 from closerthan.objective.protocol import MeanLoss, Point
 
 __all__ = ["IndividualObjective", "Individuals", "PersonalAnswers", "Spread"]
@@ -204,7 +207,7 @@ class IndividualObjective(MeanLoss):
     answers
         The answers.
     rule
-        A loss with a similarity; its penalty applies to the distances of each person.
+        A loss with a similarity; its penalty applies to the distances of a typical person.
     spread
         The prior of the log weights.
     fixed
@@ -228,7 +231,7 @@ class IndividualObjective(MeanLoss):
     ) -> None:
         self.answers, self.spread, self._fixed = answers, spread, fixed
         self._factor = spread.factor(n_dims)
-        self._rule = rule_argument(rule)
+        self._rule, self._penalty = rule_argument(without_penalty(rule)), penalty_weight(rule)
         self.blocks = list(answers.blocks(block_rows))
         self._n_threads = min(n_threads, len(self.blocks))
         weights = answers.choices.weights
@@ -257,11 +260,43 @@ class IndividualObjective(MeanLoss):
 
     def at(self, x: Array) -> Point:
         shared, latent = self._separated(x)
-        loss, by_object, by_weight = self._gradient(Individuals(shared, latent @ self._factor))
+        individuals = Individuals(shared, latent @ self._factor)
+        loss, by_object, by_weight = self._gradient(individuals)
         loss += 0.5 * float(np.sum(latent**2))
+        if self._penalty:
+            loss += self._add_penalty(individuals, by_object, by_weight)
         by_latent = by_weight @ self._factor + latent
         slopes = by_latent if self._fixed is not None else np.vstack([by_object, by_latent])
         return Point(x, loss / self._total, slopes / self._total)
+
+    def _add_penalty(self, individuals: Individuals, by_object: Array, by_weight: Array) -> float:
+        """Return the penalty on the map of a typical person, and add its gradients to those of the losses."""
+        x, people = individuals.x, self._present
+        typical = np.exp(individuals.log_weights[people].mean(axis=0))
+        slopes = self._stiffness @ x * typical
+        of_dims = np.einsum("ik,ik->k", x, slopes)
+        by_object += 2 * slopes
+        by_weight[people] += of_dims / len(people)
+        return float(of_dims.sum())
+
+    @functools.cached_property
+    def _present(self) -> NDArray[np.intp]:
+        return np.flatnonzero(self.answers.is_present)
+
+    @functools.cached_property
+    def _stiffness(self) -> Any:
+        """The matrix L for which the penalty on a map x is the trace of ``x' L x``."""
+        from scipy.sparse import coo_array
+
+        answers, choices = self.answers, self.answers.choices
+        of_choice = 2 * self._penalty / choices.sizes
+        if choices.weights is not None:
+            of_choice = of_choice * choices.weights[choices.answers]
+        weight = np.repeat(of_choice, choices.sizes)
+        i, j = answers.objects[choices.pairs].T
+        values = np.concatenate([weight, weight, -weight, -weight])
+        places = np.concatenate([i, j, i, j]), np.concatenate([i, j, j, i])
+        return coo_array((values, places), shape=(answers.n_objects,) * 2).tocsr()
 
     def _gradient(self, individuals: Individuals) -> tuple[float, Array, Array]:
         """Return the sum of the losses and its gradients with respect to the map and the log weights."""

@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from closerthan.arrays import Array
-from closerthan.compiled import compiling, information
+from closerthan.compiled import compiling
+from closerthan.compiled.kernels import information
 from closerthan.losses import Loss
 
 __all__ = ["KINDS", "expected_information", "uncertainty"]

@@ -3,7 +3,7 @@
 import numpy as np
 
 from closerthan.arrays import Array
-from closerthan.compiled import quasi_newton
+from closerthan.compiled.kernels import quasi_newton
 
 __all__ = ["InverseHessian"]
 

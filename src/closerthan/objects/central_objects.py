@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from closerthan.arrays import Array
-from closerthan.checks import checked
+from closerthan.checks import ParameterError, checked
 from closerthan.comparisons import Comparisons, pairs_of
 from closerthan.comparisons.questions import consecutive_numbers, object_set_keys
 from closerthan.metrics import NORMAL_95, proportion_standard_error
@@ -137,7 +137,7 @@ def centrality(answers: Comparisons | ArrayLike, measure: str | None = None) -> 
     [5]
     """
     if measure is not None and measure not in MEASURES:
-        raise ValueError(f"measure is {measure!r}; it can be {' or '.join(MEASURES)}")
+        raise ParameterError("measure", measure, f"it can be {' or '.join(MEASURES)}")
     comparisons = Comparisons.of(answers)
     triplets = comparisons.rows.shape[1] == 3
     if measure == "lens depth" and not triplets:

@@ -10,7 +10,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from closerthan.arrays import Array
-from closerthan.checks import checked, whole
+from closerthan.checks import ParameterError, checked, whole
 from closerthan.comparisons import Comparisons
 from closerthan.metrics import kish_number, proportion_standard_error
 from closerthan.objects.triplet_kernels import triplet_kernel
@@ -163,7 +163,7 @@ class ComparisonClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
         """Fit the classifier to objects (their numbers or names) and their labels."""
         if self.method not in METHODS:
-            raise ValueError(f"method is {self.method!r}; it can be {' or '.join(METHODS)}")
+            raise ParameterError("method", self.method, f"it can be {' or '.join(METHODS)}")
         comparisons = Comparisons.of(self.answers)
         self.names_, self.n_objects_ = comparisons.names, comparisons.n_objects
         self.kernel_ = triplet_kernel(comparisons, self.kind)

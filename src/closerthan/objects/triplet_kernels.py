@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from closerthan.arrays import Array
-from closerthan.checks import checked
+from closerthan.checks import ParameterError, checked
 from closerthan.comparisons import Comparisons, pair_numbers
 from closerthan.comparisons.questions import consecutive_numbers
 
@@ -51,7 +51,7 @@ def triplet_kernel(answers: Comparisons | ArrayLike, kind: str = "both") -> Arra
     [[1.0, 1.0, -1.0], [1.0, 1.0, -1.0], [-1.0, -1.0, 1.0]]
     """
     if kind not in KERNELS:
-        raise ValueError(f"kind is {kind!r}; it can be {', '.join(KERNELS)}")
+        raise ParameterError("kind", kind, f"it can be {', '.join(KERNELS)}")
     comparisons = Comparisons.of(answers)
     if comparisons.rows.shape[1] != 3:
         raise ValueError("triplet kernels need triplets; for quadruplets use ct.objects.answer_similarities")

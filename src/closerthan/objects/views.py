@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import softmax
 
 from closerthan.arrays import Array, frozen, one_blas_thread
-from closerthan.checks import checked, whole
+from closerthan.checks import ParameterError, checked, whole
 from closerthan.comparisons import Comparisons
 from closerthan.comparisons.questions import consecutive_numbers, object_set_keys
 from closerthan.evaluate.cross_validation import folds
@@ -263,7 +263,8 @@ def embed_views(
     if not (plan.settings.is_auto or isinstance(plan.settings.loss, STE)):
         raise ValueError(f'loss is {plan.settings.loss!r}; views are fitted with "ste" only: leave the loss out')
     if plan.settings.stops_by_held_out:
-        raise ValueError(f"validation is {plan.settings.validation}; views have no early stopping: leave it out")
+        rule = "views have no early stopping"
+        raise ParameterError("validation", plan.settings.validation, rule, "leave {validation} out")
     penalty = plan.settings.penalty_strength
     plan = plan.replace(loss=LOSS, n_starts=1, penalty=penalty, likelihood="answers")  # for all fits
     n_fits = 1 if n_views is not None else 1 + FOLDS * (3 * whole("most", most) - 2)

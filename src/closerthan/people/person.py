@@ -157,10 +157,10 @@ class Person(NamedTuple):
     @property
     def reasons(self) -> str:
         """Reasons for the verdict in words; empty if there are none."""
-        if self.verdict == "fine":
+        if self.verdict in ("fine", "few"):
             return ", ".join(self._signs)
         texts = []
-        if self.verdict != "few" and self.lapse_determined:
+        if self.lapse_determined:
             texts.append(
                 f"lapses in {percent(self.lapse_rate, 0)} of {self.answers:,} answers "
                 f"({percent(self.lapse_low, 0)} to {percent(self.lapse_high, 0)})"

@@ -3,11 +3,13 @@
 import os
 import reprlib
 import textwrap
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from closerthan.checks import ParameterError
 from closerthan.geometry import matrix_of
 
 FONT_SIZE = 8.0  # size of names and numbers, in points, in a figure of the default width
@@ -50,7 +52,7 @@ def canvas(
     """Return a figure and its axes: those of ``ax``, or, if it is None, of a new figure that notebooks can display."""
     if ax is not None:
         if not hasattr(ax, "get_xlabel"):
-            raise ValueError(f"ax is {ax!r}; it must be matplotlib Axes or None")
+            raise ParameterError("ax", ax, "it must be matplotlib Axes or None")
         return ax.figure.figure, ax
     check_backend()
     from closerthan.plotting.figure import NotebookFigure
@@ -79,6 +81,13 @@ def tidy(ax: Any, *, title: str | None = None, x: str = "", y: str = "", grid: b
     if title is not None:
         lines = wrapped(ax, one_line(title, 90), 1.375 * size)
         ax.set_title(lines, color=INK, fontsize=1.375 * size, loc="left", parse_math=False)
+
+
+def name_rows(ax: Any, names: Sequence[str], longest: int = LONGEST_NAME, **style: Any) -> None:
+    """Write a name beside each row of a figure, the first at the top."""
+    ax.set_yticks(range(len(names)), [one_line(name, longest) for name in names], parse_math=False, **style)
+    ax.set_ylim(max(len(names), 1) - 0.4, -0.6)
+    ax.tick_params(axis="y", length=0)
 
 
 def legend(ax: Any, handles: list[Any], texts: list[str], **options: Any) -> None:

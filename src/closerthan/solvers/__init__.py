@@ -66,6 +66,10 @@ def __getattr__(name: str) -> Any:
     return value
 
 
+def __dir__() -> list[str]:
+    return sorted(__all__)
+
+
 def _create(name: str, step: str | None = None, **parameters: float) -> Solver:
     """Create a solver of the class ``name``; ``step`` is the class of its step rule, whose parameters follow."""
     rule = {} if step is None else {"step": __getattr__(step)(**parameters)}

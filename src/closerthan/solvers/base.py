@@ -7,6 +7,7 @@ from typing import Any, ClassVar, Literal, Protocol
 import numpy as np
 
 from closerthan.arrays import Array
+from closerthan.checks import ParameterError
 from closerthan.objective.protocol import Capability, Map, Point, SolverObjective, State
 
 __all__ = ["Solver", "SolverMonitor", "State", "StateKind", "step_rule"]
@@ -64,4 +65,4 @@ class Solver(abc.ABC):
 def step_rule(rule: Any) -> None:
     """Raise ``ValueError`` unless ``rule`` is a step rule."""
     if not callable(rule) or isinstance(rule, type):
-        raise ValueError(f"step is {rule!r}; it must be a step rule such as StabilizedBB() or Constant(0.01)")
+        raise ParameterError("step", rule, "it must be a step rule such as StabilizedBB() or Constant(0.01)")

@@ -7,7 +7,7 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from closerthan.arrays import Array
-from closerthan.checks import whole
+from closerthan.checks import ParameterError, whole
 from closerthan.objective.protocol import Capability, Point, WithGradientSteps
 from closerthan.solvers.base import Solver, SolverMonitor, State, StateKind
 from closerthan.solvers.steps import Constant, Decay, StepRule
@@ -40,7 +40,7 @@ class SGD(Solver):
         if self.sampling not in SAMPLINGS:
             raise ValueError(f"unknown sampling {self.sampling!r}; choose from: {', '.join(SAMPLINGS)}")
         if not isinstance(self.step, Decay | Constant):
-            raise ValueError(f"step is {self.step!r}; SGD computes no full gradients: use Constant or Decay")
+            raise ParameterError("step", self.step, "SGD computes no full gradients: use Constant or Decay")
 
     def run(  # type: ignore[override]  # requires a capability, see needs
         self,

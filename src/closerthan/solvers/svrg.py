@@ -28,8 +28,8 @@ linearly for S large enough. :mod:`closerthan.theory` computes these bounds. Red
 non-convex functions.
 
 With b = 1, only the rows of the drawn comparison depend on the draw; all others move by -eta g. The kernel
-(:func:`closerthan.compiled.svrg.svrg_steps`) keeps count of that common move and applies it when a row is read, so
-that a step costs O(n_dims) and not O(n_objects n_dims).
+(:func:`closerthan.compiled.kernels.svrg.svrg_steps`) keeps count of that common move and applies it when a row is read,
+so that a step costs O(n_dims) and not O(n_objects n_dims).
 
 References
 ----------

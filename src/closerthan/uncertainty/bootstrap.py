@@ -15,6 +15,7 @@ D. B. Rubin, The Bayesian bootstrap, The Annals of Statistics 1981.
 
 import numpy as np
 
+from closerthan.checks import ParameterError
 from closerthan.comparisons import Comparisons
 
 __all__ = ["SCHEMES", "bootstrap", "bootstrap_scheme"]
@@ -66,6 +67,6 @@ def bootstrap(
         counts = np.bincount(rng.integers(n_units, size=n_units), minlength=n_units)
         return answers.take(np.repeat(np.arange(len(answers)), counts if unit is None else counts[unit]))
     if scheme not in SCHEMES:
-        raise ValueError(f"scheme is {scheme!r}; it can be {', '.join(SCHEMES)}")
+        raise ParameterError("scheme", scheme, f"it can be {', '.join(SCHEMES)}")
     weights = rng.exponential(size=n_units)
     return answers.weighted(weights if unit is None else weights[unit])

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from closerthan.arrays import Array
+from closerthan.checks import ParameterError
 from closerthan.wording import counted
 
 __all__ = ["Ellipses", "PlaneEllipses", "check_number", "fewest"]
@@ -90,7 +91,7 @@ class Ellipses:
     def around(cls, centres: Array, maps: Array, level: float) -> "Ellipses":
         """Return the ellipses of aligned maps around the positions of a map."""
         if not 0 < level < 1:
-            raise ValueError(f"level is {level!r}; it must lie between 0 and 1, as in 0.95")
+            raise ParameterError("level", level, "it must lie between 0 and 1, as in 0.95")
         n_maps, _, n_dims = maps.shape
         check_number(n_maps, n_dims)
         offsets = maps - centres

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import stdtrit
 
 from closerthan.arrays import Array
-from closerthan.checks import checked, whole
+from closerthan.checks import ParameterError, checked, whole
 from closerthan.comparisons import Comparisons
 from closerthan.comparisons.grouping import AUTO, none_can_be_held_out
 from closerthan.evaluate.answer_accuracy import imply_several_comparisons
@@ -325,7 +325,7 @@ class LearningCurve:
         (0.1, 1878, inf)
         """
         if not 0 < error < 0.5:
-            raise ValueError(f"error is {error}; it must lie between 0 and 0.5, which is chance")
+            raise ParameterError("error", error, "it must lie between 0 and 0.5, which is chance")
         low, high = np.quantile([law.number_for(error) for law in self._laws], [0.025, 0.975], method="nearest")
         number = self.law.number_for(error)
         return Needed(error, number, min(float(low), number), max(float(high), number))

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from closerthan.arrays import Array
 from closerthan.calibration import Calibration
-from closerthan.checks import checked
+from closerthan.checks import ParameterError, checked
 from closerthan.comparisons import Comparisons
 from closerthan.comparisons.grouping import AUTO
 from closerthan.evaluate.diagnostics import different_mentions, mentions
@@ -272,7 +272,7 @@ class Replicates:
         [True]
         """
         if not 0.5 < level <= 1:
-            raise ValueError(f"level is {level!r}; it must lie between 0.5 and 1, as in 0.95")
+            raise ParameterError("level", level, "it must lie between 0.5 and 1, as in 0.95")
         questions = self.result.questions(rows)
         agreement = self.agreement(questions)
         is_decided: NDArray[np.bool_] = np.maximum(agreement, 1.0 - agreement) >= level - 1e-12

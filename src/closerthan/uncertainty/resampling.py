@@ -23,6 +23,7 @@ from closerthan.calibration import Calibration
 from closerthan.checks import ParameterError, whole
 from closerthan.comparisons import Comparisons, reversed_rows
 from closerthan.comparisons.grouping import AUTO
+from closerthan.evaluate.answer_accuracy import imply_several_comparisons
 from closerthan.evaluate.cross_validation import fold_of
 from closerthan.fit.plan import FitPlan
 from closerthan.fit.progress import compile_notice, trials_bar
@@ -30,12 +31,13 @@ from closerthan.metrics import log_odds
 from closerthan.result import Result
 from closerthan.uncertainty.bootstrap import bootstrap, bootstrap_scheme
 from closerthan.uncertainty.committee import Committee, spread
+from closerthan.uncertainty.drawn_answers import AnswersToDraw
 from closerthan.uncertainty.refitter import Fitter, JobResults, Refitter
 
 __all__ = [
     "CommitteeFolds",
     "ResampledFits",
-    "probability_on_map",
+    "calibration_on_map",
     "replicate_refitter",
     "resample",
     "resampled",
@@ -151,9 +153,10 @@ def resample(
     few = answers.cheap_to_enumerate and len(answers) <= MOST_SIMULATED
     if few and not stopped_by and committee.calibration is not None:
         n_each = min(n_maps, REPLICATES_OF_STUDY)
-        probability = probability_on_map(result, answers, committee, refitter.n_threads)
+        calibration = calibration_on_map(result, answers, committee, refitter.n_threads)
+        draw = _drawing(result, answers, calibration)
         with trials_bar(progress, "simulated studies", STUDIES * (1 + n_each), 0) as tick:
-            studies = refitter.run(_study_jobs(result, answers, probability, by, n_each, study_rngs), tick)
+            studies = refitter.run(_study_jobs(result, draw, by, n_each, study_rngs), tick)
             stopped_by = studies.stopped_by
             if not stopped_by:
                 outcome = refitter.run([job for study in studies.results for job in study], tick)
@@ -246,26 +249,39 @@ class CommitteeFolds:
         return self.answers.take(self.fold_of_row != number)
 
 
+def _drawing(
+    result: Result, answers: Comparisons, calibration: Calibration
+) -> Callable[[np.random.Generator], Comparisons]:
+    """Return a function that draws answers to the same questions with the probabilities of the fitted map."""
+    if imply_several_comparisons(answers):
+        return AnswersToDraw.on_map(result, answers, slope=calibration.slope, lapse=calibration.lapse).drawn
+    probability = calibration.probability(log_odds(answers, result.embedding, result.loss))
+    return functools.partial(_drawn_comparisons, answers, probability)
+
+
+def _drawn_comparisons(answers: Comparisons, probability: Array, rng: np.random.Generator) -> Comparisons:
+    is_reversed = rng.random(len(answers)) >= probability
+    rows = np.where(is_reversed[:, np.newaxis], reversed_rows(answers.rows), answers.rows)
+    return answers.replace(rows=frozen(np.ascontiguousarray(rows)))
+
+
 def _study_jobs(
     result: Result,
-    answers: Comparisons,
-    probability: Array,
+    draw: Callable[[np.random.Generator], Comparisons],
     by: str,
     n_maps: int,
     rngs: list[np.random.Generator],
 ) -> list[Callable[[Fitter], list[Callable[[Fitter], Array]]]]:
     """Return one job per generator, which simulates a study, fits it and returns the jobs of its ``n_maps`` replicates.
 
-    ``probability`` is that of each answer. Replicates are resampled one after another from the same random stream, so
+    ``draw`` returns the answers of a study. Replicates are resampled one after another from the same random stream, so
     each job has its own generator.
     """
     # The map of the real answers is the best of several starts, too.
     starts = 4 if result.embedding.shape[1] == 1 else 2
 
     def one(rng: np.random.Generator, fit_map: Fitter) -> list[Callable[[Fitter], Array]]:
-        is_reversed = rng.random(len(answers)) >= probability
-        rows = np.where(is_reversed[:, np.newaxis], reversed_rows(answers.rows), answers.rows)
-        study = answers.replace(rows=frozen(np.ascontiguousarray(rows)))
+        study = draw(rng)
         x = fit_map(study, rng, starts=starts).embedding
         jobs: list[Callable[[Fitter], Array]] = []
         for place in range(n_maps):
@@ -291,8 +307,8 @@ def _twin(rng: np.random.Generator, n_skipped: int) -> np.random.Generator:
     return twin
 
 
-def probability_on_map(result: Result, answers: Comparisons, committee: Committee, n_threads: int = 1) -> Array:
-    """Return the probability of each answer on the fitted map.
+def calibration_on_map(result: Result, answers: Comparisons, committee: Committee, n_threads: int = 1) -> Calibration:
+    """Return the calibration of the log odds of the fitted map.
 
     A map is more certain of the answers that it was fitted to than of new ones, so its log odds are multiplied by the
     slope under which they agree best with the committee's probabilities, which are calibrated on held-out answers. The
@@ -313,4 +329,4 @@ def probability_on_map(result: Result, answers: Comparisons, committee: Committe
         return -float(np.mean(expected * for_answer + (1 - expected) * against))
 
     slope = np.exp(minimize_scalar(cross_entropy, bounds=LOG_SLOPES, method="bounded").x)
-    return Calibration(slope, lapse=lapse).probability(log_odds(answers, result.embedding, result.loss))
+    return Calibration(slope, lapse=lapse)

@@ -135,7 +135,7 @@ def test_a_subset_of_answers_with_several_comparisons_each_is_accepted():
         ({"answers": None, "n_objects": 2}, "n_objects is 2"),
         ({"count": 0}, "count is 0"),
         ({"count": 661}, "12 objects make 660 questions, and 0 are excluded; pass count=660 or less"),
-        ({"kind": "even"}, "kind is 'even'; choose from: closer, odd, nearest, rank"),
+        ({"kind": "even"}, "kind is 'even'; it can be closer, odd, nearest, rank"),
         ({"random_fraction": 1.5}, "random_fraction is 1.5; it must lie between 0 and 1"),
         ({"seed": -1}, "seed is -1"),
         ({"about": [12]}, "about is [12]; it must contain numbers from 0 to 11"),

@@ -2,7 +2,7 @@ import json
 
 import numpy as np
 import pytest
-from studies import ANSWERS, POINTS, answer_all, interview_of, joined
+from studies import ANSWERS, N_OBJECTS, POINTS, answer_all, interview_of, joined
 
 import closerthan as ct
 from closerthan.collect.choosing.belief import fit_maps
@@ -28,6 +28,16 @@ def test_the_advice_is_that_of_the_learning_curve():
     text = enough(answers, result)
     assert live_curve(answers, result).advice[1:] in text
     assert text.startswith("With all 600 answers, new answers are predicted with an error of")
+
+
+def test_many_answers_are_not_called_enough_while_an_object_is_not_settled():
+    line = np.linspace(0, 4, N_OBJECTS)[:, None]
+    rows = ct.datasets.simulated(line, 3000, noise="ste", seed=0).rows
+    has_third = (rows == 3).any(axis=1)
+    rows = np.concatenate([rows[~has_third], rows[has_third][:2]])
+    curve = live_curve(*live(ct.Comparisons.from_triplets(rows, n_objects=N_OBJECTS)))
+    assert (curve.verdict, curve.n_unsettled) == ("unsettled", 1)
+    assert "1 of 12 objects is not settled" in in_words(curve)
 
 
 def test_answers_by_chance_are_never_enough():

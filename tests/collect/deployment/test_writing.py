@@ -119,11 +119,39 @@ def test_systemd_accepts_the_unit(written, tmp_path):
     assert unit.name not in checked.stderr, checked.stderr  # complaints name the file
 
 
+def test_a_server_that_lost_its_database_is_not_started_again(written):
+    # The exit status 2 is tested with the server.
+    assert "\nRestartPreventExitStatus=2\n" in unit_of(written).read_text()
+
+
 @pytest.mark.skipif(shutil.which("caddy") is None, reason="Caddy is not installed")
 def test_caddy_accepts_its_file(written):
     command = ["caddy", "validate", "--adapter", "caddyfile", "--config", str(written / "Caddyfile")]
     checked = subprocess.run(command, capture_output=True, text=True, check=False)
     assert checked.returncode == 0, checked.stderr
+
+
+@pytest.mark.skipif(shutil.which("caddy") is None, reason="Caddy is not installed")
+def test_caddy_logs_no_participants(written, tmp_path):
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    config = written / "Caddyfile"
+    text = config.read_text().replace("{\n", "{\n\tadmin off\n", 1).replace(":8123", ":9")  # nothing listens there
+    config.write_text(text.replace("lab.example.org {", f"http://127.0.0.1:{port} {{"))
+    command = ["caddy", "run", "--adapter", "caddyfile", "--config", str(config)]
+    with (
+        open(tmp_path / "log", "wb") as log,
+        subprocess.Popen(command, stderr=log, env={**os.environ, "HOME": str(tmp_path)}) as process,
+    ):
+        try:
+            assert [status(port, f"{path}?PROLIFIC_PID=5f1a") for path in ("/animals/", "/animals")] == [502, 302]
+        finally:
+            process.terminate()
+    text = (tmp_path / "log").read_text()
+    assert "serving initial configuration" in text
+    assert "5f1a" not in text
+    assert "remote_ip" not in text
 
 
 def test_the_dockerfile_runs_the_server_as_an_ordinary_user(written):

@@ -1,7 +1,7 @@
 import csv
 
 import pytest
-from studies import answered_study
+from studies import answer_all, answered_study, interview_of, joined
 
 from closerthan.collect.choosing.participant_table import participant_lines
 from closerthan.collect.choosing.quality import people
@@ -75,6 +75,15 @@ def test_exports_mark_excluded_answers_and_fit_leaves_them_out(answered, tmp_pat
     assert read_answers(path, where={"participant": f"!={name}"}).comparisons.n_people == 2
 
 
+def test_questions_that_could_not_be_shown_are_no_answers(tmp_path):
+    interview, store = interview_of(tmp_path)
+    joined(interview)
+    answer_all(interview, choose=lambda question: {"fault": [0]} if question["place"] % 2 else 0)
+    (person,) = people(store, interview.study, Access(tmp_path))
+    assert (person.answers, progress(store).answers) == (10, 10)
+    store.close()
+
+
 def test_the_table_of_participants_has_state_checks_verdict_and_reason(answered):
     study, store, access = answered
     exclude(store, access, "pid-1", '=HYPERLINK("https://x")')
@@ -97,13 +106,16 @@ def test_recruiters_ids_are_in_the_table_only_if_asked_for_and_are_safe_in_sprea
     assert "\n=cmd()" not in lines
 
 
-@pytest.mark.parametrize("typed", ["as shown", "lower case with spaces", "without dashes", "look-alikes"])
+@pytest.mark.parametrize(
+    "typed", ["as shown", "lower case with spaces", "without dashes", "wide letters", "look-alikes"]
+)
 def test_a_person_is_deleted_by_the_withdrawal_code_as_people_type_it(answered, typed):
     _, store, access = answered
     code = withdrawal_code(access.key, 2)
     changes = {
         "lower case with spaces": code.lower().replace("-", "  ") + "\n",
         "without dashes": code.replace("-", ""),
+        "wide letters": code.translate({number: number + 0xFEE0 for number in range(0x21, 0x7F)}),
         "look-alikes": code.translate(str.maketrans("OISBZGL", "0158261")).replace("-", "\u2013"),
     }
     with pytest.raises(ValueError, match="there is no participant"):

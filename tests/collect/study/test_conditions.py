@@ -60,6 +60,7 @@ def test_conditions_are_read_with_the_study(tmp_path):
         ({"sections": '[[condition]]\nname = "a"\n' * 2}, "two conditions have the name 'a'"),
         ({"sections": '[[condition]]\nquestion = "a"\n' * 2}, "a condition has no name"),
         ({"sections": '[[condition]]\nname = "a b"\n' * 2}, "must have a name of letters, digits, - and _"),
+        ({"sections": '[[condition]]\nname = "-a"\n' * 2}, "it cannot begin with -"),  # a formula in spreadsheets
         ({"sections": SECTIONS + 'colour = "red"\n'}, "condition shape: colour is unknown; use name, question"),
         ({"sections": '[condition]\nname = "a"\n'}, "in double brackets"),
         ({"few": "name\nword 1\ndog\n"}, "there is no object 'dog' in objects.csv"),

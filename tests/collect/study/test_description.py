@@ -58,6 +58,11 @@ MISTAKES = {
         "the name of a parameter must be a text",
     ),
     "dimensions": ("dimensions =", "dimensions = 10", "dimensions is 10, but there are only 10 objects"),
+    "an end that never comes": (
+        "# until =",
+        "until = 9999-12-31",
+        "until is 9999-12-31; it must be in the years 2000 to",
+    ),
     "a button": ("# agree =", 'agree = ""', 'agree is ""; it must be a text that is not empty'),
 }
 

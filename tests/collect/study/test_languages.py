@@ -26,6 +26,12 @@ def test_a_study_can_have_a_language_of_its_own(tmp_path):
     assert (words["start"], words["decline"]) == ("Komencu", "I do not agree")
 
 
+def test_the_file_of_a_language_from_right_to_left_has_that_direction(tmp_path):
+    for tag in ("he", "fa-IR", "eo"):
+        (tmp_path / f"{tag}.toml").write_text(template(tag), encoding="utf-8")
+    assert [find_language(tag, tmp_path).direction for tag in ("he", "fa-IR", "eo")] == ["rtl", "rtl", "ltr"]
+
+
 @pytest.mark.parametrize(
     ("content", "problem"),
     [

@@ -54,6 +54,8 @@ def test_questions_that_the_program_writes_can_be_the_list(tmp_path):
         ({"table": "anchor,left,right\nword 0,word 1,dog\n"}, "line 2: right is 'dog'; it must be the name of an"),
         ({"table": "anchor,left,right\nword 0,word 1,word 0\n"}, "line 2: an object occurs twice"),
         ({"table": LIST + "word 0,word 2,word 1\n"}, "line 5: this question is also in line 2"),
+        ({"table": "anchor,left,right\nword 0,word 1,word 2,word 3\n"}, "line 2: the number of cells differs"),
+        ({"table": "anchor,left,right\nword 0,word 1\n"}, "line 2: the number of cells differs"),
         ({"table": "anchor,left,right\n"}, "has no questions"),
         ({"settings": "own = 0.0"}, "none of these questions would be asked; raise own"),
         ({"settings": "own = 0.2"}, "own gives everybody 12 questions from a list of only 3; lower own"),

@@ -59,6 +59,7 @@ def test_an_invalid_response_is_refused(made, value):
         ({"kind": "choice"}, "options must be at least two different texts"),
         ({"kind": "choice", "options": ["a", "a"]}, "options must be at least two different texts"),
         ({"least": 5, "most": 4}, "least the smaller one"),
+        ({"least": float("nan")}, "least the smaller one"),
         ({"kind": "scale", "most": 100}, "at most 21 points"),
         ({"kind": "scale", "labels": ["low"]}, "labels must be the two texts"),
     ],

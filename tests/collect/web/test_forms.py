@@ -1,12 +1,14 @@
 """Questionnaires, the question about the instructions, and practice with feedback, as the server sees them."""
 
 import csv
+import dataclasses
 
 import pytest
 from studies import KEY, answer_all, interview_of, joined
 
 from closerthan.collect.choosing.participant_table import participant_lines
 from closerthan.collect.store.access import Access
+from closerthan.collect.store.admission import set_state
 from closerthan.collect.study.description import Codes
 from closerthan.collect.study.questionnaire import Comprehension, Item
 from closerthan.collect.web.interview import Refused
@@ -83,6 +85,35 @@ def test_too_many_wrong_answers_about_the_instructions_end_the_interview(study):
     assert (wrong["stage"], wrong["wrong"]) == ("comprehension", True)
     ended = interview.respond(KEY, "comprehension", {"answer": None})
     assert (ended["stage"], ended["code"]) == ("failed", "FAILED")
+
+
+def test_an_attempt_that_is_sent_again_is_counted_once(study):
+    interview, _ = study
+    joined(interview)
+    assert interview.respond(KEY, "before", {"age": 30})["attempt"] == 1
+    for _ in range(3):  # the reply to the first attempt got lost
+        state = interview.respond(KEY, "comprehension", {"answer": 0, "attempt": 1})
+        assert (state["stage"], state["attempt"], state["wrong"]) == ("comprehension", 2, True)
+    assert interview.respond(KEY, "comprehension", {"answer": 1, "attempt": 2})["stage"] == "questions"
+
+
+def test_responses_are_stored_while_the_study_is_paused(study):
+    interview, store = study
+    joined(interview)
+    set_state(store, "paused")
+    assert interview.respond(KEY, "before", {"age": 30})["stage"] == "paused"
+    assert interview.respond(KEY, "comprehension", {"answer": 1})["stage"] == "paused"
+    set_state(store, "open")
+    assert answer_all(interview)["stage"] == "after"
+
+
+def test_responses_to_items_that_were_removed_are_still_exported(study, tmp_path):
+    interview, store = study
+    joined(interview)
+    interview.respond(KEY, "before", {"age": 30})
+    later = dataclasses.replace(interview.study, questionnaire=ITEMS[1:])
+    (row,) = csv.DictReader(participant_lines(store, later, Access(tmp_path)))
+    assert row["response_age"] == "30"
 
 
 def test_practice_with_feedback_names_the_expected_option(tmp_path):

@@ -68,6 +68,56 @@ def test_questionnaires_are_accessible_check_their_input_and_are_stored(browser,
     assert sorted(answers.split()) == ["age=30", "effort=6", 'gender="female"', "pets=null", "remarks=null"]
 
 
+NUMBERS = {"7": "at least 18.", "x": "a number.", "1,000": "a number.", "٢٥": "", "２５": "", "२५,५": "", "25.5": ""}
+
+
+def test_numbers_may_have_the_digits_of_any_script(browser, tmp_path):
+    age = Item("age", "before", "number", "Your age", least=18)
+    with serving(small(tmp_path, questionnaire=(age,))) as server:
+        browser.open(server.address)
+        browser.ask("document.querySelector('.reading .main').click()")
+        browser.wait_for("document.querySelector('form')")
+        for typed, error in NUMBERS.items():
+            browser.ask(
+                "var form = forms.questionnaire(study.before, study.texts, (values) => { window.sent = values.age; });"
+                f"main.replaceChildren(form); form.elements.age.value = {typed!r}; form.requestSubmit()"
+            )
+            assert browser.ask("document.querySelector('form .error').textContent").endswith(error)
+            if not error:
+                assert browser.ask("window.sent") == (25.5 if len(typed) > 2 else 25)
+
+
+def test_people_can_stop_at_a_form_and_go_on_with_what_they_filled_in(browser, tmp_path):
+    with serving(small(tmp_path, questionnaire=ITEMS)) as server:
+        browser.open(server.address)
+        browser.ask("document.querySelector('.reading .main').click()")
+        browser.wait_for("document.querySelector('form')")
+        check(browser, "gender", "other")
+        browser.ask("document.querySelector('.stop').click()")
+        assert browser.ask("document.querySelector('.code').textContent.length") == 14
+        assert problems(browser) == []
+        browser.ask("document.querySelector('.reading .main').click()")
+        assert browser.ask("document.querySelector('[name=gender][value=other]').checked")
+        browser.ask("document.querySelector('.stop').click()")
+        browser.ask("document.querySelector('.buttons button:last-child').click()")
+        browser.wait_for("document.body.dataset.stage === 'withdrawn'")
+    assert stored(tmp_path, "SELECT count(*) FROM participants") == 0
+
+
+def test_a_questionnaire_may_change_after_the_page_was_opened(browser, tmp_path):
+    study = small(tmp_path, number=1, practice=0)
+    with serving(study) as server:
+        port = server.port
+        open_first_question(browser, server)
+    with serving(dataclasses.replace(study, questionnaire=ITEMS[3:4]), port):
+        browser.press("1")
+        browser.wait_for("document.querySelector('form')")
+        check(browser, "effort", 2)
+        submit(browser)
+        browser.wait_for("document.body.dataset.stage === 'complete'")
+    assert stored(tmp_path, "SELECT value FROM responses") == "2"
+
+
 def test_after_a_wrong_answer_about_the_instructions_they_are_shown_again(browser, tmp_path):
     question = Comprehension("What is the task?", ("sleep", "compare"), 1)
     with serving(small(tmp_path, comprehension=question)) as server:
@@ -149,7 +199,12 @@ def test_a_break_is_offered_after_some_questions(browser, tmp_path):
         browser.open(server.address)
 
         def begin():
-            texts.append(browser.ask("document.querySelector('.reading').innerText"))
+            text = browser.ask("document.querySelector('.reading').innerText")
+            texts.append(text)
+            if "short break" in text:  # one may also stop, and return to the break
+                browser.ask("document.querySelector('.stop').click()")
+                browser.ask("document.querySelector('.reading .main').click()")
+                assert browser.ask("document.querySelector('.reading').innerText") == text
             press_main(browser)
 
         assert go_through(browser, lambda number: browser.press("1"), begin) == 5

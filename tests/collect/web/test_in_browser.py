@@ -1,6 +1,8 @@
 """Whole studies in a real browser, with a real server on the loopback address."""
 
 import dataclasses
+import json
+import time
 
 import pytest
 from accessibility import focus, problems
@@ -271,10 +273,16 @@ def test_the_researchers_page_is_live_and_accessible(browser, tmp_path, size, da
 
 def test_the_researchers_page_reports_a_map_that_cannot_be_updated(browser, tmp_path):
     study = small(tmp_path)
+    judgement = {"drawn": [[n, n % 3] for n in range(8)], "spread": [[0.1, 0.1, 0]] * 8, "accuracy": [], "enough": ""}
+    with Store(tmp_path / FILE) as store:
+        store.name_objects([stimulus.name for stimulus in study.objects])
+        values = {"answers": 50, "places": json.dumps(judgement["drawn"]), "judgement": json.dumps(judgement)}
+        store.insert("maps", version=1, made_at=time.time() - 3 * 3600, **values)
     with serving(study, refits=RefitProcess(tmp_path, 1, [str(tmp_path / "no such program")])) as server:
         browser.open(f"{server.address}researcher/#{Access(tmp_path).token}")
         text = browser.ask("document.querySelector('#problem:not([hidden])').innerText")
         assert text.startswith("The map cannot be updated: the process that fits the map cannot be started")
+        assert text.endswith("The map below is 3 hours old.")
         assert problems(browser) == []
 
 

@@ -70,10 +70,12 @@ def values(browser):
 
 
 def test_a_timeline_asks_questions_of_a_study_in_several_trials(browser, tmp_path):
-    with lab(tmp_path / "lab") as origin, serving(small(tmp_path, origins=(origin,))) as server:
+    with lab(tmp_path / "lab") as origin, serving(small(tmp_path, origins=(origin,), language="ar")) as server:
         trials = "ask({ consent: 'given', number: 3 }), ask({ consent: 'given' })"
         (tmp_path / "lab" / "index.html").write_text(PAGE.format(server=server.address, trials=trials))
         browser.open(f"{origin}/index.html")
+        browser.wait_for("document.querySelector('.closerthan-card')")
+        assert browser.ask("(({ lang, dir }) => [lang, dir])(document.querySelector('.closerthan'))") == ["ar", "rtl"]
         for number in range(7):
             answer(browser, "12"[number % 2])
         first, second = values(browser)

@@ -60,6 +60,7 @@ def test_the_server_prints_its_addresses_and_stops_even_with_an_open_event_strea
     assert token not in server.output  # it would end up in the log of a service
     assert "researcher/\n" in server.output
     assert "First steps:" in server.output
+    assert "work only on this computer" in server.output
     assert "study.toml: the consent text still contains NAME, E-MAIL ADDRESS." in server.output
     watching = http.client.HTTPConnection("127.0.0.1", server.port, timeout=30)
     watching.request("GET", "/researcher/events", headers={"Authorization": f"Bearer {token}"})
@@ -105,6 +106,14 @@ def replace(folder):
 
 def remove_the_log(folder):
     (folder / "answers.sqlite-wal").unlink()
+
+
+def test_a_study_with_rescued_answers_does_not_begin_again_without_them(folder):
+    Store(folder / RESCUED).close()
+    result = CliRunner().invoke(app, ["collect", "serve", str(folder), "--port", "0"])
+    assert result.exit_code == 2
+    assert f"rename it to {FILE}" in " ".join(result.output.split())
+    assert not (folder / FILE).exists()
 
 
 @pytest.mark.parametrize("damage", [remove, replace, remove_the_log])

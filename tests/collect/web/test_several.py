@@ -38,7 +38,7 @@ def lab(tmp_path):
 @contextlib.contextmanager
 def serving_several(studies):
     application, listening = SeveralStudies(studies), listening_at("127.0.0.1", 0)
-    server = uvicorn.Server(uvicorn.Config(application, log_level="critical", timeout_graceful_shutdown=2))
+    server = uvicorn.Server(uvicorn.Config(application, log_level="critical", timeout_graceful_shutdown=10))
     thread = threading.Thread(target=server.run, args=([listening],))
     thread.start()
     client = Client(listening.getsockname()[1], "/")

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 import typer
 
 from closerthan.cli.options import SEED, AnswersReader, reading, with_options
+from closerthan.messages import message_of, prefixed
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -72,7 +73,7 @@ def ask(
     program: ProgramOptions,
     out: Annotated[
         Path | None,
-        typer.Option("--out", "-o", metavar="FOLDER", help="Output folder; by default FILE's name with -program."),
+        typer.Option("--out", "-o", metavar="FOLDER", help="Output folder; by default FILE's name with -asked."),
     ] = None,
     seed: Annotated[
         int, typer.Option(metavar="NUMBER", min=0, help="The same seed shuffles options in the same way.")
@@ -140,14 +141,18 @@ def _read_questions(file: Path, question: str | None, seed: int, reading: Answer
     from closerthan.comparisons import Choices
     from closerthan.models.prompts import prompts_of
     from closerthan.models.question_sets import question_sets
-    from closerthan.models.question_table import read_question_table
+    from closerthan.models.question_table import EXPECTED_COLUMNS, read_question_table
 
     table = read_question_table(file, question)
     if table is not None:
         return _Questions(prompts_of([table.questions], table.names), [table.questions], table.names, 3, False)
     if question is not None:
         raise ValueError("--question is for a table of questions; the kind of people's questions is in their answers")
-    contents = reading.without_split().read(file)
+    try:
+        contents = reading.without_split().read(file)
+    except ValueError as error:
+        prefix = f"{file} is not a table of questions ({EXPECTED_COLUMNS}), and cannot be read as answers: "
+        raise ValueError(prefixed(prefix, message_of(error))) from error
     print_summary(contents.summary)
     people = contents.comparisons
     names = people.names or tuple(str(number) for number in range(people.n_objects))
@@ -192,7 +197,7 @@ def _results(outcome: "Outcome", questions: _Questions) -> list[str]:
 def _agreement(outcome: "Outcome", questions: _Questions) -> list[str]:
     """Say how often the program gives the answer that a person gave, for questions where one option is chosen."""
     from closerthan.metrics import error_interval
-    from closerthan.wording import percent, percent_interval
+    from closerthan.wording import counted, percent, percent_interval
 
     single = [prompt for prompt in questions.prompts if prompt.n_chosen == 1 and prompt.number in outcome.answers]
     if not single:
@@ -202,8 +207,8 @@ def _agreement(outcome: "Outcome", questions: _Questions) -> list[str]:
     chance = sum(1 / len(prompt.options) for prompt in single) / len(single)
     fraction = same / len(single)
     return [
-        f"{percent_interval(fraction, *error_interval(fraction, len(single)))} of {len(single):,} answers agree with "
-        f"those of people; chance is {percent(chance)}."
+        f"{percent_interval(fraction, *error_interval(fraction, len(single)))} of {counted(len(single), 'answer')} "
+        f"{'agrees' if len(single) == 1 else 'agree'} with those of people; chance is {percent(chance)}."
     ]
 
 

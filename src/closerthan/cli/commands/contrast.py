@@ -122,15 +122,12 @@ def _groups(
 
 def _print_difference(difference: "MapDifference") -> None:
     """Print the objects with the smallest p values, the meaning of the columns, and the result in words."""
-    from closerthan.cli.screen import print_columns, print_sentences, print_wrapped
+    from closerthan.cli.screen import print_first, print_sentences, print_wrapped
     from closerthan.wording import p_number
 
-    objects = difference.objects[:MOST_LINES]
+    objects = difference.objects
     rows = [(one.name, f"{one.distance:.2f}", f"{one.expected:.2f}", p_number(one.p_value)) for one in objects]
-    print_columns(("object", "moved", "by chance", "p"), rows)
-    if len(objects) < len(difference.objects):
-        typer.echo(f"... and {len(difference.objects) - len(objects):,} more, with larger p values")
-    typer.echo("")
+    print_first(("object", "moved", "by chance", "p"), rows, "more, with larger p values", most=MOST_LINES)
     print_wrapped(
         "moved: distance between the object's two positions, as a fraction of the map's spread; by chance: the same "
         "between random groups; p: adjusted for the number of objects.",

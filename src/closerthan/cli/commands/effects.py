@@ -27,8 +27,6 @@ EFFECTS = {
 }
 """The files of closerthan effects."""
 
-MOST_LINES = 40  # people on the screen; the file lists all of them
-
 
 @with_options(output=OutputFolder, fitting=fitting_options(), reading=reading)
 def effects(
@@ -79,12 +77,8 @@ def effects(
 
 def _print_people(estimates: "AnswerEffects") -> None:
     """Print the estimates for each person, and their meaning."""
-    from closerthan.cli.screen import print_columns, print_wrapped
+    from closerthan.cli.screen import print_first, print_wrapped
 
-    rows = estimates.rows()
-    print_columns(estimates.titles, rows[:MOST_LINES], gap=2)
-    if len(rows) > MOST_LINES:
-        typer.echo(f"... and {len(rows) - MOST_LINES:,} more lines")
-    typer.echo("")
+    print_first(estimates.titles, estimates.rows(), "more lines", gap=2)
     for effect in estimates.effects:
         print_wrapped(f"{effect.name}: {effect.meaning}", indent=0)

@@ -29,7 +29,6 @@ INDIVIDUALS = {
 }
 """The files of closerthan individuals."""
 
-MOST_LINES = 40  # people on the screen; the file lists all of them
 MOST_DIMS = 8  # dimensions on the screen
 FEWEST_TO_GROUP = 6  # with fewer people, groups are not looked for
 
@@ -97,15 +96,12 @@ def individuals(
 
 def _print_people(maps: "PeopleMaps") -> None:
     """Print the consistency and the relative weights of people."""
-    from closerthan.cli.screen import print_columns, print_wrapped
+    from closerthan.cli.screen import print_first, print_wrapped
 
     n_columns = 3 + MOST_DIMS
     titles = [title.removeprefix("dimension ") for title in maps.titles[:n_columns]]
-    print_columns(titles, [row[:n_columns] for row in maps.rows()[:MOST_LINES]], gap=2)
-    if len(maps.people) > MOST_LINES:
-        typer.echo(f"... and {len(maps.people) - MOST_LINES:,} more people")
+    print_first(titles, [row[:n_columns] for row in maps.rows()], "more people", gap=2)
     more = f" of the first {MOST_DIMS} dimensions" if len(maps.titles) > n_columns else ""
-    typer.echo("")
     print_wrapped(
         "consistency: small if answers vary at random, 1 for a typical person; "
         f"1, 2, ...: relative weights{more}, above 1 where the person weighs a dimension more than others do",

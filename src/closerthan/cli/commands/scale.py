@@ -12,7 +12,7 @@ from closerthan.cli.options import SEED, AnswersFile, AnswersReader, OutputFolde
 from closerthan.messages import message_of, prefixed
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from closerthan.comparisons import Comparisons
     from closerthan.scaling.difference_scaling import Scale
@@ -68,7 +68,7 @@ def scale(
     """Estimate a perceptual scale of ordered physical levels from triads or quadruples (difference scaling, MLDS)."""
     import closerthan as ct
     from closerthan.cli.output import save_figures, stem, written_folder
-    from closerthan.cli.screen import end_with_folder, print_summary
+    from closerthan.cli.screen import end_with_folder, print_sentences, print_summary
     from closerthan.plotting import scale_figure
     from closerthan.saving import json_text, whole_csv
 
@@ -79,19 +79,10 @@ def scale(
     contents = reading.without_split().read(file)
     print_summary(contents.summary)
     groups = _groups(contents.comparisons, scaling.each)
-    levels = _levels(scaling.levels)
-    scales = {}
-    for name, answers in groups.items():
-        try:
-            scales[name] = ct.scale(
-                answers, levels, fit_lapses=scaling.fit_lapses, n_replicates=scaling.replicates, seed=seed
-            )
-        except ParameterError:
-            raise
-        except ValueError as error:
-            if not name:
-                raise
-            raise ValueError(prefixed(f"{scaling.each} {name}: ", message_of(error))) from None
+    scales, remarks = _estimated(groups, scaling, seed)
+    if scaling.each is None and (contents.comparisons.n_people or 1) > 1:
+        text = f"The answers of {contents.comparisons.n_people:,} people were pooled, as if one observer had answered"
+        remarks.append(f"{text}; --each {PEOPLE} makes a scale for each.")
     with written_folder(folder, replace=output.force) as draft:
         titles = ("level", "value", "scale", "low", "high")
         if scaling.each is None:
@@ -103,8 +94,11 @@ def scale(
         (draft / "scale.json").write_text(f"{json_text(data)}\n", encoding="utf-8")
         figure = scale_figure(scales if scaling.each else scales[""], unit=scaling.unit)
         save_figures(draft, {"scale.png": figure}, output.figure_format)
-        _write_page(draft / "report.html", scales, figure, f"Difference scaling of {stem(file)}")
+        _write_page(draft / "report.html", scales, remarks, figure, f"Difference scaling of {stem(file)}")
     _print_scales(scales)
+    if remarks:
+        typer.echo("")
+        print_sentences(remarks)
     end_with_folder(folder, SCALE, "")
 
 
@@ -115,6 +109,31 @@ def _groups(answers: "Comparisons", each: str | None) -> "Mapping[str, Compariso
     if answers.people is None or answers.person_names is None:
         raise ParameterError("each", each, "the file does not say who gave which answer; pass the name of a column")
     return {name: answers.take(answers.people == number) for number, name in enumerate(answers.person_names)}
+
+
+def _estimated(
+    groups: "Mapping[str, Comparisons]", scaling: Scaling, seed: int | None
+) -> "tuple[dict[str, Scale], list[str]]":
+    """Return the scale of each group, and sentences about groups whose answers determine none."""
+    import closerthan as ct
+
+    levels = _levels(scaling.levels)
+    scales: dict[str, Scale] = {}
+    problems: list[str] = []
+    for name, answers in groups.items():
+        try:
+            scales[name] = ct.scale(
+                answers, levels, fit_lapses=scaling.fit_lapses, n_replicates=scaling.replicates, seed=seed
+            )
+        except ParameterError:
+            raise
+        except ValueError as error:
+            if not name:
+                raise
+            problems.append(prefixed(f"{scaling.each} {name}: ", message_of(error)))
+    if not scales:
+        raise ValueError(problems[0])
+    return scales, [prefixed("No scale for ", problem) for problem in problems]
 
 
 def _levels(text: str | None) -> list[str] | list[float] | None:
@@ -150,7 +169,9 @@ def _heading(name: str, one: "Scale") -> str:
     return f"{name}, {one.n_answers:,} answers" if name else f"Scale of {len(one.levels)} levels"
 
 
-def _write_page(path: Path, scales: "Mapping[str, Scale]", figure: object, title: str) -> None:
+def _write_page(
+    path: Path, scales: "Mapping[str, Scale]", remarks: "Sequence[str]", figure: object, title: str
+) -> None:
     """Write the scales as a page."""
     from closerthan.cli.screen import in_terms_of_options
     from closerthan.report.static_page import Section, write_summary_page
@@ -166,4 +187,6 @@ def _write_page(path: Path, scales: "Mapping[str, Scale]", figure: object, title
         )
         for name, one in scales.items()
     ]
+    if remarks:
+        sections.append(Section("Remarks", sentences=[in_terms_of_options(sentence) for sentence in remarks]))
     write_summary_page(path, title, sections, {"Scale values with 95 % intervals": figure})

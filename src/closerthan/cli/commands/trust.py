@@ -21,7 +21,6 @@ from closerthan.settings import ENDED, TimeOverError, ended_by
 if TYPE_CHECKING:
     from closerthan.people.quality import PeopleAssessment
 
-MOST_LINES = 40  # people on the screen; the file lists all of them
 LONGEST_NAME = 12
 
 
@@ -92,7 +91,7 @@ def people(
 
 
 def _print_people(assessment: "PeopleAssessment") -> None:
-    from closerthan.cli.screen import print_columns, print_wrapped
+    from closerthan.cli.screen import MOST_LINES, print_columns, print_wrapped
     from closerthan.plotting.canvas import one_line
     from closerthan.wording import percent_if_known
 

@@ -193,7 +193,7 @@ class Questions:
 
     def __post_init__(self) -> None:
         if self.kind not in KINDS:
-            raise ValueError(f"kind is {self.kind!r}; choose from: {', '.join(KINDS)}")
+            raise ParameterError("kind", self.kind, f"it can be {', '.join(KINDS)}")
         if not self.screen.n_picks < self.screen.n_options < self.n_objects + (not self.screen.has_anchor):
             raise ParameterError(
                 "n_options",

@@ -18,10 +18,11 @@ from closerthan.geometry import principal_axes, procrustes_rotation
 from closerthan.metrics import error_interval
 from closerthan.people.quality import assess_people
 from closerthan.result import Result
-from closerthan.settings import TimeOverError
+from closerthan.settings import Budget, TimeOverError
 from closerthan.uncertainty.alignment import align
 from closerthan.uncertainty.ellipses import Ellipses
 from closerthan.uncertainty.learning_curve import GUESSING, LearningCurve, learning_curve
+from closerthan.uncertainty.replicates import replicate
 from closerthan.wording import counted, percent_interval
 
 __all__ = ["Accuracy", "accuracies", "assessed_people", "ellipses", "enough", "in_words", "live_curve", "plane"]
@@ -31,6 +32,7 @@ FEWEST = 10  # minimum number of random answers for an accuracy
 _POINTS = 30  # number of points of the curve over time
 EARLY = 5  # answers per object below which there is no verdict
 FOLDS = 5  # number of folds for the learning curve
+REPLICATES = 100  # as in closerthan enough
 
 
 class Accuracy(NamedTuple):
@@ -154,8 +156,16 @@ def assessed_people(
 
 
 def live_curve(answers: Comparisons, result: Result, time_limit: float | None = None) -> LearningCurve:
-    """Return the learning curve of ``closerthan enough``, with the loss and the settings of the live map."""
-    return learning_curve(answers, result=result, n_folds=FOLDS, time_limit=time_limit)
+    """Return the learning curve of ``closerthan enough``, with the loss and the settings of the live map.
+
+    Unsettled objects are counted only if the answers would otherwise be called enough, because replicates take time.
+    """
+    budget = Budget.of(time_limit)
+    curve = learning_curve(answers, result=result, n_folds=FOLDS, time_limit=time_limit)
+    if curve.verdict != "enough":
+        return curve
+    replicates = replicate(answers, n_replicates=REPLICATES, result=result, time_limit=budget.seconds_left)
+    return curve.with_replicates(replicates)
 
 
 def enough(answers: Comparisons, result: Result, time_limit: float | None = None) -> str:

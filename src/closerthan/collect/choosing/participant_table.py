@@ -30,8 +30,9 @@ def participant_lines(store: Store, study: Study, access: Access, *, identities:
     roles = roles if identities else []
     items = [item.name for item in study.questionnaire]
     items += ["comprehension"] if study.comprehension else []
-    yield csv_line([*_COLUMNS, *(f"response_{name}" for name in items), *(f"recruiter_{role}" for role in roles)])
     responses = {(row["participant"], row["item"]): row["value"] for row in store.rows("SELECT * FROM responses")}
+    items += sorted({item for _, item in responses}.difference(items))  # they are no longer part of study.toml
+    yield csv_line([*_COLUMNS, *(f"response_{name}" for name in items), *(f"recruiter_{role}" for role in roles)])
     rows = {row["number"]: row for row in store.rows("SELECT * FROM participants WHERE state <> 'declined'")}
     ids = {(row["participant"], row["role"]): row["value"] for row in store.rows("SELECT * FROM identities")}
     for person in reversed(people(store, study, access)):

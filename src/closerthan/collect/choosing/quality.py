@@ -74,7 +74,7 @@ class Participant:
     number, name, state
         Number in the database, pseudonym, and the state of the interview.
     answers
-        Number of answers so far, without practice.
+        Number of answers so far, without practice and questions that could not be shown.
     checks, repeats, shared
         Check questions that were passed, repeated questions that were answered as before, and shared questions that
         were answered as most other participants did. Where several options are picked, the comparisons of the
@@ -150,7 +150,8 @@ def people(
         counts = {row["participant"]: row for row in store.rows(
             f"""SELECT participant, count(*) AS answers,
             avg(choice = 0 OR ':' || answers.more || ':' LIKE '%:0:%') AS left, avg(rt_ms < ?) AS fast
-            FROM questions JOIN answers ON question = id WHERE place > 0 {among} GROUP BY participant""",
+            FROM questions JOIN answers ON question = id
+            WHERE place > 0 AND said <> 'fault' {among} GROUP BY participant""",
             1000 * FAST * study.screen.n_picks,
         )}  # fmt: skip
         medians = {row["participant"]: row["median"] for row in store.rows(

@@ -3,6 +3,7 @@
 import base64
 import hmac
 import secrets
+import unicodedata
 
 __all__ = ["is_pilot_ticket", "is_withdrawal_code", "pilot_ticket", "withdrawal_code"]
 
@@ -43,7 +44,8 @@ def withdrawal_code(key: bytes, participant: int) -> str:
 def is_withdrawal_code(key: bytes, participant: int, text: str) -> bool:
     """Return whether a text is the withdrawal code of a participant, as people type it from a note.
 
-    Upper and lower case, spaces and dashes do not matter, and similar characters such as 0 and O count as the same.
+    Upper and lower case, wide letters, spaces and dashes do not matter, and similar characters such as 0 and O count as
+    the same.
 
     Examples
     --------
@@ -54,7 +56,8 @@ def is_withdrawal_code(key: bytes, participant: int, text: str) -> bool:
 
 
 def _folded(text: str) -> bytes:
-    return "".join(filter(str.isalnum, text.upper())).translate(_LOOK_ALIKE).encode()
+    normal = unicodedata.normalize("NFKC", text).upper()
+    return "".join(filter(str.isalnum, normal)).translate(_LOOK_ALIKE).encode()
 
 
 def _signature(key: bytes, text: str) -> str:

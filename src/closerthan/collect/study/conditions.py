@@ -63,8 +63,11 @@ def _condition(table: dict[str, Any], folder: Path, screen: Screen, names: Colle
     name = table.get("name", "")
     if not isinstance(name, str) or not name.strip():
         raise ValueError('a condition has no name; write name = "..." below [[condition]]')
-    if not re.fullmatch(r"[\w-]{1,40}", name):
-        raise ValueError(f"the condition {name!r} must have a name of letters, digits, - and _, for tables and files")
+    if not re.fullmatch(r"\w[\w-]{,39}", name):
+        raise ValueError(
+            f"the condition {name!r} must have a name of letters, digits, - and _, for tables and files; "
+            "it cannot begin with -"
+        )
     for key, value in table.items():
         if key not in _TEXTS:
             raise ValueError(f"condition {name}: {key} is unknown; use {', '.join(_TEXTS)}")

@@ -262,7 +262,9 @@ SETTINGS: Mapping[str, Mapping[str, _Setting]] = {
     },
     "limits": {
         "participants": _between(int, 0, 10_000_000),
-        "until": _Setting(date, "a date or a time that has a year, as in 2030-12-31 or 2030-12-31T18:00:00"),
+        "until": _Setting(
+            date, "in the years 2000 to 9000; leave it out if there is no end", lambda value: 2000 <= value.year <= 9000
+        ),
     },
     "embed": {
         "origins": _Setting(

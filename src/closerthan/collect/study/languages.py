@@ -13,6 +13,7 @@ __all__ = ["ENGLISH", "LANGUAGES", "Language", "find_language", "is_language_tag
 _WORDS = files("closerthan.collect.study").joinpath("words")
 LANGUAGES = tuple(sorted(file.name.removesuffix(".toml") for file in _WORDS.iterdir() if file.name.endswith(".toml")))
 """The languages whose words are part of the package."""
+_RIGHT_TO_LEFT = ("ar", "arc", "ckb", "dv", "fa", "he", "ps", "sd", "ug", "ur", "yi")
 
 
 @dataclass(frozen=True)
@@ -60,9 +61,11 @@ def template(tag: str) -> str:
     """Return the text of a file with English words, to be translated."""
     text = _WORDS.joinpath("en.toml").read_text(encoding="utf-8")
     _, _, rest = text.partition("\n")
+    if tag.partition("-")[0].lower() in _RIGHT_TO_LEFT:
+        rest = rest.replace('direction = "ltr"', 'direction = "rtl"', 1)
     return (
         f"# The words of the participant's page in the language {tag}: translate the texts in quotes, but not the\n"
-        f'# words in braces. If the language is written from right to left, change the direction to "rtl".\n{rest}'
+        f'# words in braces. The direction is "rtl" for a language that is written from right to left.\n{rest}'
     )
 
 

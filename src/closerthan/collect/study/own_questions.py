@@ -3,7 +3,7 @@
 from collections.abc import Collection
 from pathlib import Path
 
-from closerthan.collect.study.tables import open_table
+from closerthan.collect.study.tables import check_cells, open_table
 from closerthan.comparisons.screen import Screen
 
 __all__ = ["read_questions"]
@@ -18,12 +18,14 @@ def read_questions(path: Path, screen: Screen, names: Collection[str]) -> tuple[
         missing = [column for column in screen.columns if column not in columns]
         if missing:
             raise ValueError(
-                f"{path}, line 1: the column {missing[0]} is missing; expected {', '.join(screen.columns)}"
+                f"{path}, line 1: the column {missing[0]} is missing; expected {', '.join(screen.columns)}, "
+                "separated by commas"
             )
         lines: dict[str, int] = {}
         questions = []
         for row in table:
-            objects = tuple((row[column] or "").strip() for column in screen.columns)
+            check_cells(row, f"{path}, line {table.line_num}")
+            objects = tuple(row[column].strip() for column in screen.columns)
             _check(objects, screen, names, f"{path}, line {table.line_num}")
             content = screen.content(objects)
             if content in lines:

@@ -174,7 +174,7 @@ def _item(table: Mapping[str, Any], number: int) -> Item:
         raise problem("required must be true or false")
     usual = (1, 7) if kind == "scale" else (-math.inf, math.inf)
     least, most = table.get("least", usual[0]), table.get("most", usual[1])
-    if any(type(limit) not in (int, float) for limit in (least, most)) or least >= most:
+    if any(type(limit) not in (int, float) for limit in (least, most)) or not least < most:
         raise problem("least and most must be numbers, and least the smaller one")
     if kind == "scale" and (type(least) is not int or type(most) is not int or most - least >= _MOST_POINTS):
         raise problem(f"least and most must be whole numbers, with at most {_MOST_POINTS} points")

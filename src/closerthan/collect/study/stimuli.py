@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, NotRequired, TypedDict
 
 from closerthan.checks import distinct
-from closerthan.collect.study.tables import open_table
+from closerthan.collect.study.tables import check_cells, open_table
 from closerthan.files.formats.tables import MISSING, is_number
 
 __all__ = ["ENDINGS", "TABLE", "Stimulus", "StimulusMessage", "read_folder", "read_table", "write_table"]
@@ -137,8 +137,7 @@ def _stimulus(path: Path, line: int, row: dict[str, Any], needs_files: bool) -> 
     def problem(message: str) -> ValueError:
         return ValueError(f"{path}, line {line}: {message}")
 
-    if None in row or None in row.values():
-        raise problem("the number of cells differs from the number of columns; put texts with commas in quotes")
+    check_cells(row, f"{path}, line {line}")
     file_name, text = (row.get("file") or "").strip(), (row.get("text") or "").strip()
     if bool(file_name) == bool(text):
         raise problem("write either a file or a text")

@@ -2,10 +2,11 @@
 
 import contextlib
 import csv
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
-__all__ = ["open_table"]
+__all__ = ["check_cells", "open_table"]
 
 
 @contextlib.contextmanager
@@ -29,3 +30,11 @@ def open_table(path: Path, remedy: str) -> Iterator[tuple[list[str], "csv.DictRe
             yield columns, table
     except (UnicodeDecodeError, csv.Error) as error:
         raise ValueError(f"{path} is not a CSV file in UTF-8 ({error}); save it as such") from None
+
+
+def check_cells(row: Mapping[Any, Any], place: str) -> None:
+    """Raise an error that names the place if a row has more or fewer cells than there are columns."""
+    if None in row or None in row.values():
+        raise ValueError(
+            f"{place}: the number of cells differs from the number of columns; put texts with commas in quotes"
+        )

@@ -60,6 +60,7 @@ class StateMessage(TypedDict):
     redirect: NotRequired[str]
     debriefing: NotRequired[str]
     wrong: NotRequired[bool]
+    attempt: NotRequired[int]
     texts: NotRequired[dict[str, str]]
 
 
@@ -240,15 +241,17 @@ class Interview:
     def respond(self, key: str, form: Any, values: Any) -> StateMessage:
         """Store the responses to a questionnaire, or an answer to the question about the instructions.
 
-        Responses that are stored already stay as they are, so a repeated request gets the same reply.
+        Responses that are stored already stay as they are, so a repeated request gets the same reply. Like answers,
+        they are also stored while the study is paused.
         """
         if not isinstance(values, dict):
             raise Refused(422, "values must be an object with a value for each item")
         with self._store.writing():
             participant = self._participant(key)
-            stage = self._progress(key)["stage"]
+            ahead = self._next_step(participant) if participant["state"] == "running" else None
+            stage = None if ahead is None else ahead["stage"]
             if form == "comprehension" and stage == form:
-                return self._comprehend(key, participant["number"], values.get("answer"))
+                return self._comprehend(key, participant["number"], values)
             if form == stage and form in ("before", "after"):
                 for item in self.study.questionnaire:
                     if item.when == form:
@@ -264,12 +267,17 @@ class Interview:
             "INSERT OR IGNORE INTO responses VALUES (?, ?, ?, ?)", participant, item.name, response, self._clock()
         )
 
-    def _comprehend(self, key: str, participant: int, answer: Any) -> StateMessage:
-        """Count an attempt at the question about the instructions; after too many, the interview ends."""
-        question = self.study.comprehension
+    def _comprehend(self, key: str, participant: int, values: Mapping[str, Any]) -> StateMessage:
+        """Count an attempt at the question about the instructions; after too many, the interview ends.
+
+        A repeated request, which has the number of an earlier attempt, is not counted again.
+        """
+        question, answer = self.study.comprehension, values.get("answer")
         assert question is not None
         is_right = type(answer) is int and answer == question.correct
         attempts = 1 + self._attempts(participant)
+        if values.get("attempt", attempts) != attempts:
+            return {**self._state(key), "wrong": True}
         self._store.change(
             "INSERT OR REPLACE INTO responses VALUES (?, 'comprehension', ?, ?)",
             participant, json.dumps({"attempts": attempts, "passed": is_right}), self._clock(),
@@ -302,7 +310,7 @@ class Interview:
             return None
         form = self._form(participant, "before")
         if form is None and study.comprehension and not self._response(participant, "comprehension").get("passed"):
-            return {"stage": "comprehension", "questions": []}
+            return {"stage": "comprehension", "questions": [], "attempt": 1 + self._attempts(participant)}
         return form
 
     def _parsed_choice(self, choice: Any) -> tuple[str, tuple[int, ...]]:
@@ -391,41 +399,15 @@ class Interview:
 
     def _progress(self, key: str) -> StateMessage:
         participant = self._participant(key)
-        number, plan = participant["number"], participant["plan"]
+        number = participant["number"]
         if participant["state"] == "running":
             if study_state(self._store) == "paused" and not participant["pilot"]:
                 return {"stage": "paused", "questions": []}
             if participant["consent"] != self.study.consent_version:
                 return {"stage": "consent", "questions": []}
-            span = "SELECT min(place), max(place) FROM questions WHERE participant = ?"
-            ((first, last),) = self._store.rows(span, number)
-            first_steps = self._first_steps(number) if last is None else None
-            if first_steps is not None:
-                return first_steps
-            # A change of `practice` in study.toml concerns only those who have not begun.
-            practice = self.study.practice if first is None else max(0, 1 - first)
-            last = -practice if last is None else last
-            try:
-                self._replace_removed(number, plan)
-                n_open = len(self._open(number))
-                drawer = self._drawers[self._condition(number)]
-                # Questions are drawn as late as possible, because repeats refer to earlier answers.
-                while last < len(plan) and n_open < AHEAD:
-                    drawer.assign(number, last + 1, plan, self._clock())
-                    last, n_open = last + 1, n_open + 1
-            except NoQuestionLeftError:  # after objects were removed, all questions have been asked
-                plan = plan[: max(0, last)]
-                self._store.change("UPDATE participants SET plan = ? WHERE number = ?", plan, number)
-            waiting = self._open(number)
-            if waiting:
-                return {
-                    "stage": "questions",
-                    "answered": last + practice - len(waiting),
-                    "questions": [self._message(row, practice, len(plan)) for row in waiting],
-                }
-            form = self._form(number, "after") if self.study.questionnaire else None
-            if form is not None:
-                return form
+            step = self._next_step(participant)
+            if step is not None:
+                return step
             self._finish(number)
             participant = self._participant(key)
         code, redirect = self._ending(number, participant["state"])
@@ -433,6 +415,37 @@ class Interview:
         if self.study.debriefing and participant["state"] in ("complete", "failed"):
             ended["debriefing"] = self.study.debriefing
         return ended
+
+    def _next_step(self, participant: sqlite3.Row) -> StateMessage | None:
+        """Return the next form or the next questions of a participant; None if there is nothing left to do."""
+        number, plan = participant["number"], participant["plan"]
+        span = "SELECT min(place), max(place) FROM questions WHERE participant = ?"
+        ((first, last),) = self._store.rows(span, number)
+        first_steps = self._first_steps(number) if last is None else None
+        if first_steps is not None:
+            return first_steps
+        # A change of `practice` in study.toml concerns only those who have not begun.
+        practice = self.study.practice if first is None else max(0, 1 - first)
+        last = -practice if last is None else last
+        try:
+            self._replace_removed(number, plan)
+            n_open = len(self._open(number))
+            drawer = self._drawers[self._condition(number)]
+            # Questions are drawn as late as possible, because repeats refer to earlier answers.
+            while last < len(plan) and n_open < AHEAD:
+                drawer.assign(number, last + 1, plan, self._clock())
+                last, n_open = last + 1, n_open + 1
+        except NoQuestionLeftError:  # after objects were removed, all questions have been asked
+            plan = plan[: max(0, last)]
+            self._store.change("UPDATE participants SET plan = ? WHERE number = ?", plan, number)
+        waiting = self._open(number)
+        if waiting:
+            return {
+                "stage": "questions",
+                "answered": last + practice - len(waiting),
+                "questions": [self._message(row, practice, len(plan)) for row in waiting],
+            }
+        return self._form(number, "after") if self.study.questionnaire else None
 
     def _replace_removed(self, participant: int, plan: str) -> None:
         """Draw open questions again if one of their objects has been removed from the study."""

@@ -40,10 +40,13 @@ ABOUT = """\
 FIRST_STEPS = """\
 First steps: open the pilot's address, take part once yourself, and watch the researcher's page. The answers of pilots
 do not count; each start of the server prints a new address for them.
-These addresses work only on this computer, unless you pass --host; the guide shows how to publish a study.
-The researcher's page needs the token in {token}, which gives access to all data: keep it secret.
+{reach}The researcher's page needs the token in {token}, which gives access to all data: keep it secret.
 Answers are saved to {file} immediately. Ctrl-C stops the server; after a restart, participants continue where
 they stopped.
+"""
+
+ON_THIS_COMPUTER = """\
+These addresses work only on this computer, unless you pass --host; the guide shows how to publish a study.
 """
 
 
@@ -91,7 +94,9 @@ def serve(
         for study in studies.values():
             for problem in unfinished(study):
                 print(f"Before people take part, edit {study.folder / 'study.toml'}: {problem}.")
-        print(FIRST_STEPS.format(token=f"{Access.FILES[0]} in {place}", file=f"{FILE} there"), flush=True)
+        reach = ON_THIS_COMPUTER if address is None and host == "127.0.0.1" else ""
+        token = f"{Access.FILES[0]} in {place}"
+        print(FIRST_STEPS.format(reach=reach, token=token, file=f"{FILE} there"), flush=True)
         lost: list[Path] = []
 
         def lose(folder: Path) -> None:
@@ -143,6 +148,11 @@ def _open_studies(folders: Mapping[str, Path], locks: contextlib.ExitStack) -> d
         try:
             study = read_study(folder, needs_files=True)
             locks.enter_context(study_lock(folder))
+            if (folder / RESCUED).exists():  # after a restart, for example by systemd, an empty study would hide it
+                raise ValueError(
+                    f"{folder / RESCUED} has the answers of a study whose database was lost; rename it to {FILE}, or "
+                    "move it elsewhere"
+                )
             with Store(folder / FILE) as store:
                 Interview(study, store)  # reports conflicts with existing answers before the first participant arrives
         except ValueError as error:

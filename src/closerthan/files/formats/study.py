@@ -5,6 +5,7 @@ The export of a study and ``closerthan fit STUDY`` read the same rows, so both g
 
 import contextlib
 import hmac
+import json
 import sqlite3
 from collections.abc import Callable, Collection, Iterator, Sequence
 from datetime import UTC, datetime
@@ -14,6 +15,7 @@ from typing import Any
 from closerthan.comparisons.screen import Screen
 from closerthan.files.formats.opening import NoAnswerError
 from closerthan.files.formats.tables import Column, LoadedTable
+from closerthan.wording import counted
 
 __all__ = [
     "ANSWERED",
@@ -41,6 +43,7 @@ KEY = "pseudonym-key.txt"
 APPLICATION = 0x436C5468
 """SQLite application id of the databases of closerthan: the characters "ClTh"."""
 
+_USUAL_DIMENSIONS = 2  # the default of a fit
 _OLDEST = 4  # first version of the database that has all columns used here
 _SIDES = ("left", "right")
 _RESPONSE = ("rt_ms", "kind", "place")
@@ -214,6 +217,7 @@ class StudyTable(LoadedTable):
             screen = Screen.named("closer" if about is None else about[0])
             ties = has_ties(connection.execute, screen)
             rows = list(answer_rows(connection.execute, screen, name_of, ties=ties))
+            n_dims = _dimensions_of_map(connection)
         if not rows:
             raise NoAnswerError(f"{path} holds no answers that can be fitted yet")
         cells = zip(*rows, strict=True)
@@ -223,6 +227,18 @@ class StudyTable(LoadedTable):
         )
         if not secret:
             self.notes.append(f"participants are named by their numbers, because the folder has no file {KEY}")
+        if n_dims not in (None, _USUAL_DIMENSIONS):
+            self.notes.append(
+                f"the live map of the study has {counted(n_dims, 'dimension')}; a fit has {_USUAL_DIMENSIONS} unless "
+                "you pass another number"
+            )
+
+
+def _dimensions_of_map(connection: sqlite3.Connection) -> int | None:
+    """Return the number of dimensions of the latest map of a study; None if there is no map."""
+    latest = "SELECT places FROM maps WHERE places <> '[]' ORDER BY version DESC LIMIT 1"
+    row = connection.execute(latest).fetchone()
+    return None if row is None else len(json.loads(row[0])[0])
 
 
 def _opened(path: Path) -> sqlite3.Connection:

@@ -45,7 +45,7 @@ from closerthan.files.meaning.interpretation import Interpretation, Problem
 from closerthan.files.meaning.numbering import BadLabelError, Numbering, number_objects
 from closerthan.files.meaning.reading import Reading, ReadingOptions
 from closerthan.files.meaning.summary import Summary, repeated_and_contradictory
-from closerthan.files.stored.large import read_large
+from closerthan.files.stored.large import Portion, read_large
 from closerthan.messages import Message, Suggested, message_of, value_error
 from closerthan.representation import shows_fields
 from closerthan.signatures import lists_keywords
@@ -147,12 +147,16 @@ def read_answers(path: str | os.PathLike[str] | Any, **options: Unpack[ReadingOp
 
 
 @name_file_in_errors
-def read(path: Any, reading: Reading, *, arrow_from: int = ARROW_FROM) -> Answers:
-    """Read a file of answers with checked options; text of at least ``arrow_from`` bytes is read by pyarrow."""
+def read(path: Any, reading: Reading, *, arrow_from: int = ARROW_FROM, portion: Portion | None = None) -> Answers:
+    """Read a file of answers with checked options.
+
+    Text of at least ``arrow_from`` bytes is read by pyarrow, and a file that is large according to ``portion`` in
+    blocks.
+    """
     if not (is_frame(path) or isinstance(path, str | os.PathLike)):
         raise ValueError(f"path is {path!r}; it must be the path of a file or a folder, or a DataFrame")
     if not is_frame(path) and reading.keeps_all_rows and Path(path).is_file():
-        large = read_large(Path(path), reading)
+        large = read_large(Path(path), reading, portion)
         if large is not None:
             return Answers(large[0], None, large[1])
     return _answers(_open_export(path, reading, arrow_from), reading)

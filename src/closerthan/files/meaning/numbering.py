@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from closerthan.checks import distinct
+from closerthan.checks import distinct, one_per_object
 from closerthan.comparisons import most_objects
 from closerthan.files.formats.tables import abbreviated
 from closerthan.messages import Message, Suggested
@@ -149,8 +149,7 @@ def _by_name(labels: Sequence[str], names: Sequence[str] | None, n_objects: int 
             names = sorted(labels, key=lambda name: (float(name), name))
         else:
             names = sorted(labels)
-    if n_objects not in (None, len(names)):
-        raise ValueError(f"n_objects is {n_objects}, but there are {len(names)} names; they must agree")
+    one_per_object(names, n_objects)
     position_of = {name: position for position, name in enumerate(names)}
     distinct(names)
     unknown = [name for name in labels if name not in position_of]
@@ -169,8 +168,7 @@ def _by_name(labels: Sequence[str], names: Sequence[str] | None, n_objects: int 
 def _by_number(
     labels: Sequence[str], first: int, names: Sequence[str] | None, n_objects: int | None, reason: str
 ) -> Numbering:
-    if names is not None and n_objects not in (None, len(names)):
-        raise ValueError(f"n_objects is {n_objects}, but there are {len(names)} names; they must agree")
+    one_per_object(names, n_objects)
     size = n_objects if names is None else len(names)
     plain = _plain_integers(labels)
     highest = _LIMIT if size is None else min(size, _LIMIT)

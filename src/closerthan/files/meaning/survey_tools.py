@@ -8,7 +8,7 @@ repeated in all events of the trial, of which one has the response.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 
 import numpy as np
 
@@ -22,19 +22,26 @@ __all__ = ["gorilla_table", "qualtrics_table"]
 _LOOP = re.compile(r"(\d+)_(.+)")
 _PREVIEW = frozenset({"survey preview", "survey test", "preview"})
 _RESPONSE_TIME = "response_time_s"
-_SIDES = frozenset({"left", "right"})
+_SIDES = frozenset({"left", "right", "arrowleft", "arrowright"})
 _ANSWERS = ("winner", "selected", "odd", "near", "central")
+_UNANSWERED = frozenset({*MISSING, "-99"})  # an option of Qualtrics for questions that were seen but not answered
+# Qualtrics adds these to the name of a question: times and clicks, and the order in which options were shown.
+_ADDED = re.compile(r".*(_first_click|_last_click|_click_count|_do|_do_\d+)")
 
 
 def qualtrics_table(table: Table) -> Table:
     """Rearrange an export of Qualtrics into one row per person and repetition."""
+    repeated = {
+        place: (int(match[1]), match[2])
+        for place, name in enumerate(table.names)
+        if (match := _LOOP.fullmatch(name or "")) is not None
+    }
+    question = _question({title for _, title in repeated.values()})
     loops: dict[int, dict[str, int]] = {}
-    for place, name in enumerate(table.names):
-        match = _LOOP.fullmatch(name or "")
-        if match:
-            title = _RESPONSE_TIME if plain(match[2]).endswith("page_submit") else match[2]
-            if title == _RESPONSE_TIME or is_usual_name(title):
-                loops.setdefault(int(match[1]), {})[title] = place
+    for place, (number, title) in repeated.items():
+        role = _RESPONSE_TIME if plain(title).endswith("page_submit") else "answer" if title == question else title
+        if role == _RESPONSE_TIME or is_usual_name(role):
+            loops.setdefault(number, {})[role] = place
     rows = _rows_of_people(table)
     if not loops and len(rows) == table.n_rows:  # the headers were removed, so the table has been rearranged already
         return table
@@ -45,21 +52,29 @@ def qualtrics_table(table: Table) -> Table:
             "1_right (embedded data), and name the question 'answer', so that its columns are 1_answer, 2_answer, ..."
         )
     people = next(place for place, name in enumerate(table.names) if name and plain(name) == "response_id")
-    cells = _cells(table, sorted({people, *(place for loop in loops.values() for place in loop.values())}))
     titles = list(dict.fromkeys(title for loop in loops.values() for title in loop))
     responses = [title for title in titles if any(fits(role, title) for role in _ANSWERS)] or titles
-    columns: dict[str, list[str]] = {"participant": [], **{title: [] for title in titles}}
+    # Whatever is known of a person, such as a condition, can select rows. Names of other roles would be ambiguous.
+    known = {
+        name: place
+        for place, name in enumerate(table.names)
+        if name and place != people and place not in repeated and (fits("participant", name) or not is_usual_name(name))
+        if name not in ("participant", *titles)
+    }
+    loop_places = [place for loop in loops.values() for place in loop.values()]
+    cells = _cells(table, sorted({people, *known.values(), *loop_places}))
+    columns: dict[str, list[str]] = {"participant": [], **{title: [] for title in (*titles, *known)}}
     n_open = 0
     for row in rows:
         for loop in (loops[number] for number in sorted(loops)):
             values = {title: cells[loop[title]][row].strip() if title in loop else "" for title in titles}
             has_content = any(value not in MISSING for title, value in values.items() if title != _RESPONSE_TIME)
             # The objects may have been set beforehand, for people who then did not finish.
-            has_response = any(values[title] not in MISSING for title in responses)
+            has_response = any(values[title] not in _UNANSWERED for title in responses)
             n_open += has_content and not has_response
             if has_content and has_response:
                 columns["participant"].append(cells[people][row])
-                for title, value in values.items():
+                for title, value in (*values.items(), *((name, cells[place][row]) for name, place in known.items())):
                     columns[title].append(value)
     arranged = LoadedTable(
         table.path, table.format, [(name, Column.of_cells(column)) for name, column in columns.items()]
@@ -70,6 +85,26 @@ def qualtrics_table(table: Table) -> Table:
             f"left out: {counted(n_open, 'question')} without a response, as of people who did not finish"
         )
     return arranged
+
+
+def _question(titles: Set[str]) -> str | None:
+    """Return the repeated column with the answers if it has the usual name of a question, such as Q3, otherwise None.
+
+    Examples
+    --------
+    >>> _question({"anchor", "left", "right", "Q3", "Q3_DO", "Q4_Page Submit"}), _question({"anchor", "answer", "Q3"})
+    ('Q3', None)
+    """
+    if any(fits(role, title) for role in _ANSWERS for title in titles) or not any(
+        fits("anchor", title) for title in titles
+    ):
+        return None
+    others = [
+        title
+        for title in titles
+        if not is_usual_name(title) and not plain(title).endswith("page_submit") and not _ADDED.fullmatch(plain(title))
+    ]
+    return others[0] if len(others) == 1 else None
 
 
 def _rows_of_people(table: Table) -> list[int]:

@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from closerthan.arrays import Array, Singles
 from closerthan.checks import ParameterError
-from closerthan.compiled import choices as kernels
-from closerthan.compiled.choices import ChoiceRows, rule_argument
+from closerthan.compiled.kernels import choices as kernels
+from closerthan.compiled.kernels.choices import ChoiceRows, rule_argument
 from closerthan.compiled.simd import padded_length
 from closerthan.compiled.threads import WorkerPool
 from closerthan.losses import DotProduct, Loss
@@ -27,7 +27,7 @@ class ChoiceSums:
     Parameters
     ----------
     rows
-        The choices, see :meth:`ChoiceRows.of <closerthan.compiled.choices.ChoiceRows.of>`.
+        The choices, see :meth:`ChoiceRows.of <closerthan.compiled.kernels.choices.ChoiceRows.of>`.
     rule
         A loss with a similarity, or the dot product of two rows of the map.
     weights

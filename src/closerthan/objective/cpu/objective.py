@@ -18,8 +18,9 @@ from closerthan.arrays import Array, Singles, frozen, inner
 from closerthan.checks import whole
 from closerthan.comparisons import Choices, Comparisons
 from closerthan.comparisons.on_disk import LARGE, FileRows
-from closerthan.compiled import compiling, order, polyak, sums
-from closerthan.compiled.rows import BLOCK, Quadruplets, Triplets, rows_of
+from closerthan.compiled import compiling
+from closerthan.compiled.kernels import order, polyak, sums
+from closerthan.compiled.kernels.rows import BLOCK, Quadruplets, Triplets, rows_of
 from closerthan.compiled.simd import padded, padded_length
 from closerthan.compiled.threads import WorkerPool
 from closerthan.losses import Loss, penalty_weight, without_penalty
@@ -375,7 +376,7 @@ class CPUObjective(Objective):
 
     def gradient_changes(self, order: Order, x: Array, anchor: Array) -> tuple[Array, ...]:
         """Return arrays whose sum is the gradient at ``x`` minus that at ``anchor``, over these comparisons."""
-        from closerthan.compiled import svrg
+        from closerthan.compiled.kernels import svrg
 
         x, anchor = _contiguous(x), _contiguous(anchor)
 
@@ -391,7 +392,7 @@ class CPUObjective(Objective):
                 f"the map ({x.dtype} {x.shape}, C order: {x.flags.c_contiguous}, writable: {x.flags.writeable}) cannot "
                 "be modified in place; pass np.array(x, np.float64, order='C')"
             )
-        from closerthan.compiled.sgd import sgd_steps
+        from closerthan.compiled.kernels.sgd import sgd_steps
 
         sgd_steps(self.loss_argument, self.rows, self.expand(visits), batch_size, step, x)
 
@@ -466,7 +467,7 @@ class CPUObjective(Objective):
         )
         InverseHessian.prepare()
         if "variance-reduced walk" in needs:
-            from closerthan.compiled import svrg
+            from closerthan.compiled.kernels import svrg
 
             def steps(tiny: _Part) -> None:
                 state = np.stack([x, x, x], axis=1)
@@ -477,7 +478,7 @@ class CPUObjective(Objective):
 
             self._compile("variance-reduced walk", steps)
         if "gradient steps" in needs:
-            from closerthan.compiled.sgd import sgd_steps
+            from closerthan.compiled.kernels.sgd import sgd_steps
 
             self._compile("gradient steps", lambda tiny: sgd_steps(self.loss_argument, tiny[0], one, 1, 0.0, x.copy()))
         if "Gram gradient" in needs:

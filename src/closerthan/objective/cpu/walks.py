@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from closerthan.arrays import Array, Singles, blocks, inner
-from closerthan.compiled import polyak
+from closerthan.compiled.kernels import polyak
 from closerthan.compiled.simd import padded, padded_zeros
 from closerthan.geometry import leading_axes
 from closerthan.objective.protocol import Point, State, StepSchedule
@@ -35,7 +35,7 @@ class LazyWalk:
         self._step = 0.0
 
     def take(self, visits: Visits, step: float) -> None:
-        from closerthan.compiled import svrg
+        from closerthan.compiled.kernels import svrg
 
         order = self._objective.expand(visits)
         svrg.svrg_steps(self._objective.loss_argument, self._objective.rows, order, step, self._done, self._state)
@@ -78,7 +78,7 @@ class DenseWalk:
             self._on_rows(self.x, functools.partial(self._move, step, 1.0 / len(batch), changes))
 
     def _move(self, step: float, factor: float, changes: tuple[Array, ...], rows: slice) -> None:
-        from closerthan.compiled import svrg
+        from closerthan.compiled.kernels import svrg
 
         changes = tuple(change[rows] for change in changes)
         svrg.dense_step(self.x[rows], step, changes, factor, self._snapshot.gradient[rows])

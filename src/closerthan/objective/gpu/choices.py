@@ -7,7 +7,7 @@ import numpy as np
 import torch
 
 from closerthan.arrays import Array
-from closerthan.compiled.choices import ChoiceRows
+from closerthan.compiled.kernels.choices import ChoiceRows
 from closerthan.losses import Loss, penalty_weight, without_penalty
 from closerthan.objective.gpu import kernels
 from closerthan.objective.gpu.blocks import as_tensor

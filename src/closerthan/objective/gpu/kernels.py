@@ -216,9 +216,9 @@ def choice_sums(
 ):  # fmt: skip
     """Sum, in each program, the losses of choices and the weights of correct choices and comparisons.
 
-    These are the sums of :func:`closerthan.compiled.choices.counting_gradient`. With GRADIENT, ``factor`` times the
-    gradient is added to ``out``. A choice may have any number of pairs; a program visits PAIRS of them at a time, in
-    several rounds. The logarithm of the sum of exponentials is updated in each round; the gradient, which needs
+    These are the sums of :func:`closerthan.compiled.kernels.choices.counting_gradient`. With GRADIENT, ``factor`` times
+    the gradient is added to ``out``. A choice may have any number of pairs; a program visits PAIRS of them at a time,
+    in several rounds. The logarithm of the sum of exponentials is updated in each round; the gradient, which needs
     the final sum, visits the pairs again.
     """
     program = tl.program_id(0).to(tl.int64)
@@ -286,8 +286,8 @@ def polyak_steps(
 ):  # fmt: skip
     """Take Polyak steps of at most ``longest`` along these positions of an order, without locks.
 
-    Each step is that of :func:`closerthan.compiled.polyak.take_steps`. Simultaneous steps all read the current map and
-    add their moves to it (Recht et al. 2011, Hogwild).
+    Each step is that of :func:`closerthan.compiled.kernels.polyak.take_steps`. Simultaneous steps all read the current
+    map and add their moves to it (Recht et al. 2011, Hogwild).
     """
     program = tl.program_id(0).to(tl.int64)
     begin = program * BLOCK // 1024 * 1024  # 64 interleaved runs times 16 neighbours

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from closerthan.arrays import Array
 from closerthan.comparisons import Choices, Comparisons
-from closerthan.compiled.choices import ChoiceRows
+from closerthan.compiled.kernels.choices import ChoiceRows
 from closerthan.geometry import leading_axes
 from closerthan.losses import Loss, penalty_weight, without_penalty
 from closerthan.objective.gpu import kernels

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from closerthan.checks import checked
-from closerthan.plotting.canvas import canvas, check_returned, legend, one_line, tidy
+from closerthan.plotting.canvas import canvas, check_returned, legend, name_rows, tidy
 from closerthan.plotting.palette import COLOURS, GREY
 
 __all__ = ["accuracy_figure"]
@@ -39,7 +39,6 @@ def accuracy_figure(scores: Any, *, title: str | None = None, ax: Any = None) ->
     names, series = list(scores), scores.series
     height = BARS / max(len(series), 1)
     figure, ax = canvas(ax, (7.0, float(np.clip(1.3 + (0.2 + 0.12 * len(series)) * len(names), 2.4, 12.0))))
-    places = np.arange(len(names))
     handles, texts = [], []
     for number, (kind, by_model) in enumerate(series.items()):
         inside = [name for name in names if name in by_model]
@@ -63,12 +62,10 @@ def accuracy_figure(scores: Any, *, title: str | None = None, ax: Any = None) ->
         handles.append(ax.axvspan(low, high, color=GREY, alpha=0.25, linewidth=0, zorder=0))
         texts.append(f"best possible: {100 * low:.0f} to {100 * high:.0f} %")
         most = max(most, high)
-    ax.set_yticks(places, [one_line(name) for name in names], parse_math=False)
-    ax.set_ylim(len(names) - 0.4, -0.6)
+    name_rows(ax, names)
     ax.set_xlim(0, min(1.02 * most + 0.02, 1.02))
     ax.xaxis.set_major_formatter(lambda value, _: f"{100 * value:g} %")
     tidy(ax, title=title, x=f"accuracy ({accuracies[0].noun}s predicted)")
-    ax.tick_params(axis="y", length=0)
     columns = 2 if len(texts) < 5 else 3
     place = {"loc": "upper center", "bbox_to_anchor": (0.5, 0.0), "borderaxespad": BELOW}
     legend(ax, handles, texts, ncols=columns, **place)

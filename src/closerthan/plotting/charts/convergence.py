@@ -6,7 +6,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from closerthan.checks import checked
+from closerthan.checks import ParameterError, checked
 from closerthan.history import History
 from closerthan.plotting.canvas import canvas, check_returned, legend, tidy
 from closerthan.plotting.palette import COLOURS, GREY
@@ -115,7 +115,7 @@ def _history_of(result: Any) -> History:
 
 def _work(history: History, against: str) -> NDArray[Any]:
     if against not in _AGAINST:
-        raise ValueError(f"against is {against!r}; it can be {', '.join(_AGAINST)}")
+        raise ParameterError("against", against, f"it can be {', '.join(_AGAINST)}")
     if not len(history):
         raise ValueError("the history is empty; there is nothing to draw")
     work: NDArray[Any] = getattr(history, against)

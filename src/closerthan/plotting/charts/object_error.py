@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 from closerthan.checks import checked
 from closerthan.comparisons import Comparisons
 from closerthan.metrics import object_errors, triplet_error
-from closerthan.plotting.canvas import canvas, legend, named_map, names_of, one_line, tidy
+from closerthan.plotting.canvas import canvas, legend, name_rows, named_map, names_of, tidy
 from closerthan.plotting.palette import COLOURS, GREY
 
 __all__ = ["object_error_figure"]
@@ -67,14 +67,12 @@ def object_error_figure(
     figure, axes = canvas(ax, (10.0 if two_panels else 7.0, height), columns=2 if two_panels else 1)
     bars = axes[0] if two_panels else axes
     bars.barh(np.arange(len(worst)), errors[worst], color=COLOURS[0], height=0.72)
-    bars.set_yticks(np.arange(len(worst)), [one_line(all_names[number]) for number in worst], parse_math=False)
-    bars.set_ylim(len(worst) - 0.4, -0.6)
+    name_rows(bars, [all_names[number] for number in worst])
     bars.set_xlim(0, max(1.08 * float(errors[worst].max()), 1.1 * overall, 0.02))
     line = bars.axvline(overall, color=COLOURS[1], linestyle="--", linewidth=1.0)
     legend(bars, [line], [f"all comparisons: {overall:.3f}"], loc="lower right")
     default = None if len(worst) == len(ranked) else f"The {len(worst)} objects with the highest error"
     tidy(bars, title=title or default, x="error (fraction of its comparisons that the map gets wrong)")
-    bars.tick_params(axis="y", length=0)
     if two_panels:
         axes[1].plot(np.linspace(0, 1, len(ranked)), errors[ranked[::-1]], color=COLOURS[0])
         axes[1].axhline(overall, color=COLOURS[1], linestyle="--", linewidth=1.0)

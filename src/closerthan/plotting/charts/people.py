@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from closerthan.checks import checked
-from closerthan.plotting.canvas import add_note, canvas, check_returned, legend, names_of, one_line, tidy
+from closerthan.plotting.canvas import add_note, canvas, check_returned, legend, name_rows, names_of, one_line, tidy
 from closerthan.plotting.maps.views import views_figure
 from closerthan.plotting.palette import COLOURS, GREY, RAMP
 
@@ -57,8 +57,7 @@ def people_figure(assessment: Any, *, title: str | None = None, ax: Any = None) 
             style = {"color": colour, "marker": "o", "markersize": 4, "linewidth": 0, "elinewidth": 1.1}
             handles.append(ax.errorbar(rate[rows], rows, xerr=spread, **style))
             texts.append(verdict)
-    ax.set_yticks(np.arange(len(people)), [one_line(person.name, 24) for person in people], parse_math=False)
-    ax.set_ylim(len(people) - 0.4, -0.6)
+    name_rows(ax, [person.name for person in people], 24)
     ax.set_xlim(0, 1)
     legend(ax, handles, texts, loc="lower right")
     default = "People, the most conspicuous first"
@@ -69,7 +68,6 @@ def people_figure(assessment: Any, *, title: str | None = None, ax: Any = None) 
         title=title or default,
         x="lapse rate: fraction of answers that look like guesses on the map of the others (95 % interval)",
     )
-    ax.tick_params(axis="y", length=0)
     add_note(ax, "Look at the answers of people who are not 'fine' before you decide about them.")
     return figure
 

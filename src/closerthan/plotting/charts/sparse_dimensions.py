@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from closerthan.checks import checked
-from closerthan.plotting.canvas import canvas, check_returned, legend, one_line, tidy
+from closerthan.plotting.canvas import canvas, check_returned, legend, name_rows, one_line, tidy
 from closerthan.plotting.palette import COLOURS, GREY
 from closerthan.wording import joined
 
@@ -46,12 +46,10 @@ def dimensions_figure(dimensions: Any, *, title: str | None = None, ax: Any = No
     for k in range(n_dims if is_known else 0):
         text = f" {counts[k]:.0f}/{dimensions.n_refits}, r {dimensions.reproducibility[k]:.2f}"
         ax.text(sums[k], k, text, va="center", ha="left", fontsize=6.5, color="#555555")
-    ax.set_yticks(places, [described(dimensions, k) for k in range(n_dims)], parse_math=False, fontsize=7)
-    ax.set_ylim(n_dims - 0.4, -0.6)
+    name_rows(ax, [described(dimensions, k) for k in places], LONGEST, fontsize=7)
     if n_dims:
         ax.set_xlim(0, 1.22 * float(sums.max()) if is_known else 1.03 * float(sums.max()))
     tidy(ax, title=title, x="sum of the weights of all objects")
-    ax.tick_params(axis="y", length=0)
     ax.grid(visible=False, axis="y")
     if is_known and n_dims and not returns.all():
         first = [int(np.argmax(returns)), int(np.argmin(returns))] if returns.any() else [0]
@@ -89,10 +87,8 @@ def profile_figure(dimensions: Any, number: int, *, title: str | None = None, ax
     order = [int(k) for k in np.argsort(-weights, kind="stable") if weights[k] > 0]
     figure, ax = canvas(ax, (6.5, float(np.clip(1.2 + 0.26 * len(order), 2.0, 20.0))))
     ax.barh(np.arange(len(order)), weights[order], height=0.7, color=COLOURS[0])
-    ax.set_yticks(np.arange(len(order)), [described(dimensions, k) for k in order], parse_math=False, fontsize=7)
-    ax.set_ylim(max(len(order), 1) - 0.4, -0.6)
+    name_rows(ax, [described(dimensions, k) for k in order], LONGEST, fontsize=7)
     tidy(ax, title=title or one_line(dimensions.name_of(number)), x="weight")
-    ax.tick_params(axis="y", length=0)
     ax.grid(visible=False, axis="y")
     return figure
 

@@ -5,6 +5,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from closerthan.checks import ParameterError
 from closerthan.geometry import principal_axes
 
 __all__ = ["Projection", "project"]
@@ -44,7 +45,7 @@ def project(embedding: NDArray[np.float64], axes: tuple[int, int] = (0, 1)) -> P
     if n_dims == 2:
         return Projection(embedding, "", "", np.eye(2))
     if len(set(axes)) != 2 or not all(0 <= axis < n_dims for axis in axes):
-        raise ValueError(f"axes is {axes}; choose two different axes from 0 to {n_dims - 1}")
+        raise ParameterError("axes", axes, f"choose two different axes from 0 to {n_dims - 1}")
     principal = principal_axes(embedding)
     x_title, y_title = (principal.title(axis) for axis in axes)
     columns = list(axes)

@@ -12,6 +12,7 @@
  *   texts?: {question: string, instructions: string}}} State */
 /** @typedef {{kind: string, picks?: number, consent: string, version: string, question: string, keys: boolean,
  *   tie: boolean, skip: boolean, must_play: boolean, pause_ms: number, parameters: string[],
+ *   language: string, direction: string,
  *   texts: Record<string, string>}} Study */
 /** @typedef {number | number[] | "tie" | "skip" | {fault: number[]}} Choice */
 /** One answer, as it appears in the data of the trial.
@@ -183,9 +184,11 @@
       const participant = new Participant(new URL(server, location.href).href, address ?? query);
       const notice = make("p", { role: "status" });
       const main = make("div", {});
-      display.replaceChildren(make("div", { className: "closerthan" }, make("style", {}, STYLE), notice, main));
+      const root = make("div", { className: "closerthan" }, make("style", {}, STYLE), notice, main);
+      display.replaceChildren(root);
       /** @type {Study} */
       const study = await participant.ask("study");
+      Object.assign(root, { lang: study.language, dir: study.direction });
       participant.connection = (isThere) => {
         notice.textContent = isThere ? "" : study.texts.waiting;
       };
@@ -269,7 +272,7 @@
         );
         const others = [];
         if (study.tie) {
-          const label = study.kind === "odd" ? texts.all_alike : texts.tie;
+          const label = study.kind === "closer" ? texts.tie : texts.all_alike;
           others.push(make("button", { type: "button", textContent: label, onclick: () => finish("tie") }));
         }
         if (study.skip)

@@ -9,7 +9,8 @@
  * @typedef {{stage: "before" | "comprehension" | "questions" | "after" | "complete" | "failed" | "declined" |
  *   "withdrawn" | "consent" | "open" | "paused" | "full" | "unidentified",
  *   questions: Question[], answered: number, code?: string, redirect?: string, withdrawal?: string,
- *   texts?: {question: string, instructions: string}, pilot?: boolean, debriefing?: string, wrong?: boolean}} State */
+ *   texts?: {question: string, instructions: string}, pilot?: boolean, debriefing?: string, wrong?: boolean,
+ *   attempt?: number}} State */
 /** The description of the study for participants.
  * @typedef {{title: string, language: string, direction: string, version: string, consent: string,
  *   instructions: string, question: string,
@@ -214,7 +215,7 @@ function follow(state) {
   if (state.stage === "before" || state.stage === "after") return fillIn(state.stage);
   const isFirst = state.stage === "comprehension" || (state.stage === "questions" && state.answered === 0);
   if (isFirst && (!sawInstructions || state.wrong)) return instructions(state);
-  if (state.stage === "comprehension") return comprehension();
+  if (state.stage === "comprehension") return comprehension(state);
   if (state.stage !== "questions") {
     questions = [];
     return end(state);
@@ -310,7 +311,7 @@ async function arrive() {
 /** Tell the participant that the study is paused, and continue when it is resumed.
  * @type {(path: string, body?: object) => Promise<void>} */
 async function waitWhilePaused(path, body) {
-  showText(study.texts.paused);
+  showText(study.texts.paused, ...withdrawal());
   document.body.dataset.stage = "paused";
   for (;;) {
     await wait(PAUSED);
@@ -385,15 +386,19 @@ function withdrawal() {
   return [make("p", {}, `${texts.withdrawal_code}: `, code), make("p", { textContent: texts.withdrawal_note })];
 }
 
-/** Ask whether to stop, and return to the question if not.
- * @param {Question} question */
-function stop(question) {
+/** A button that asks whether to stop; `goBack` returns to what was shown before.
+ * @type {(goBack: () => void) => HTMLButtonElement} */
+function stopButton(goBack) {
   const { texts } = study;
-  media.pauseAll();
-  const goOn = button(texts.go_on, () => resume(question), "main");
-  const remove = button(texts.stop_and_delete, () => withdraw(remove));
-  showText(texts.stop_question, ...withdrawal(), make("div", { className: "buttons" }, goOn, remove));
-  current = { question, since: null, visible: false };
+  const ask = () => {
+    const before = current && { question: current.question, since: null, visible: false };
+    media.pauseAll();
+    const goOn = button(texts.go_on, goBack, "main");
+    const remove = button(texts.stop_and_delete, () => withdraw(remove));
+    showText(texts.stop_question, ...withdrawal(), make("div", { className: "buttons" }, goOn, remove));
+    current = before;
+  };
+  return button(texts.stop, ask, "stop");
 }
 
 /** Show a question again.
@@ -440,20 +445,28 @@ function instructions(state) {
 
 /** Show a questionnaire.
  * @param {"before" | "after"} when */
-function fillIn(when) {
-  showText(
-    "",
-    forms.questionnaire(study[when], study.texts, (values) => respond(when, values)),
-  );
+async function fillIn(when) {
+  study = await askUntilAnswered("study"); // the items may have changed since the page was opened
+  showForm(study[when], (values) => respond(when, values));
 }
 
-/** Show the question about the instructions. */
-function comprehension() {
+/** Show the question about the instructions.
+ * @param {State} state */
+async function comprehension({ attempt }) {
+  study = await askUntilAnswered("study");
   const { text, options } = /** @type {{text: string, options: string[]}} */ (study.comprehension);
   /** @type {Item} */
   const item = { name: "answer", kind: "choice", text, options, required: true };
-  const send = (/** @type {any} */ { answer }) => respond("comprehension", { answer: options.indexOf(answer) });
-  showText("", forms.questionnaire([item], study.texts, send));
+  showForm([item], ({ answer }) => respond("comprehension", { answer: options.indexOf(answer), attempt }));
+}
+
+/** Show a form with a button to stop, from which people return to what they have filled in.
+ * @type {(items: Item[], send: (values: any) => void) => void} */
+function showForm(items, send) {
+  const form = forms.questionnaire(items, study.texts, send);
+  const show = () => showText("", form);
+  form.querySelector(".buttons")?.append(stopButton(show));
+  show();
 }
 
 /** @type {(form: string, values: object) => Promise<void>} */
@@ -653,9 +666,13 @@ async function next() {
   if (study.break_after && !question.practice && place > 1 && (place - 1) % study.break_after === 0) {
     const text = filled(study.texts.take_a_break, { place: place - 1, number: question.of });
     const goOn = button(study.texts.go_on, () => resume(question), "main");
-    showText(text, make("div", { className: "buttons" }, goOn));
-    current = { question, since: null, visible: false };
-    return;
+    const buttons = make("div", { className: "buttons" }, goOn);
+    const show = () => {
+      showText(text, buttons);
+      current = { question, since: null, visible: false };
+    };
+    buttons.append(stopButton(show));
+    return show();
   }
   await draw(question);
 }
@@ -803,7 +820,7 @@ function others(question) {
       ),
     );
   if (study.skip) row.append(button(texts.skip, (event) => choose("skip", event.currentTarget), "skip"));
-  row.append(button(texts.stop, () => stop(question), "stop"));
+  row.append(stopButton(() => resume(question)));
   if (stimuli(question).some((thing) => thing.form === "video")) {
     const pause = button(playing ? texts.pause : texts.resume, () => {
       playing = !playing;

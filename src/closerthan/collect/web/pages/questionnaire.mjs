@@ -56,7 +56,23 @@ function response(item, form) {
   if (item.kind === "several") return data.getAll(item.name).map(String);
   const value = String(data.get(item.name) ?? "").trim();
   if (!value) return null;
-  return item.kind === "number" || item.kind === "scale" ? Number(value.replace(",", ".")) : value;
+  return item.kind === "number" || item.kind === "scale" ? numberIn(value) : value;
+}
+
+const DIGIT = /\p{Nd}/u;
+
+/** The number in a text, in the digits of any script; NaN if there is none. A comma is a decimal one, but 1,000 may mean
+ * two different numbers.
+ * @type {(text: string) => number} */
+function numberIn(text) {
+  const digit = (/** @type {string} */ one) => {
+    const code = /** @type {number} */ (one.codePointAt(0));
+    let zero = code; // the digits of a script follow each other, and those of scripts in a row come in tens
+    while (DIGIT.test(String.fromCodePoint(zero - 1))) zero -= 1;
+    return String((code - zero) % 10);
+  };
+  const plain = text.replace(/\p{Nd}/gu, digit).replace(/[٫，]/g, ",");
+  return /^\d{1,3}(,\d{3})+$/.test(plain) ? Number.NaN : Number(plain.replace(",", "."));
 }
 
 /** The error in a response, or "".
@@ -66,8 +82,10 @@ function problem(item, value, texts) {
   if (typeof value !== "number") return "";
   const { least = -Number.MAX_VALUE, most = Number.MAX_VALUE } = item;
   if (value >= least && value <= most) return "";
-  if (item.least === undefined || item.most === undefined) return texts.number_needed;
-  return texts.number_range.replace("{least}", String(least)).replace("{most}", String(most));
+  const { number_needed, number_least, number_most, number_range } = texts;
+  const limits = item.least === undefined ? number_most : item.most === undefined ? number_least : number_range;
+  if (Number.isNaN(value) || (item.least ?? item.most) === undefined) return number_needed;
+  return limits.replace("{least}", String(least)).replace("{most}", String(most));
 }
 
 /** Build a form. `send` gets the responses by name once all of them are valid.

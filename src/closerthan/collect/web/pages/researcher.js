@@ -302,7 +302,7 @@ function problemInWords(problem, storage) {
   if (storage) return `Answers cannot be saved: ${storage}. Participants are told to wait, and their pages try again.`;
   if (!problem) return "";
   const minutes = latest ? Math.round((Date.now() / 1000 - latest.made_at) / 60) : 0;
-  const age = minutes < 120 ? `${minutes} minutes` : `${Math.round(minutes / 60)} hours`;
+  const age = minutes < 120 ? counted(minutes, "minute") : counted(Math.round(minutes / 60), "hour");
   const map = latest ? ` The map below is ${age} old.` : "";
   return `The map cannot be updated: ${problem}. Answers are saved, and participants get random questions.${map}`;
 }

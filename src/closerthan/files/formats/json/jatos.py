@@ -1,5 +1,7 @@
 """Results of JATOS: text files with JSON, and archives of such files (.jrzip, .zip)."""
 
+import csv
+import io
 import json
 import zipfile
 from collections.abc import Iterator
@@ -10,6 +12,7 @@ from closerthan.files.formats import sizes
 from closerthan.files.formats.json.json_array import JsonArrayTable
 from closerthan.files.formats.json.nested_json import records_in
 from closerthan.files.formats.opening import DECOMPRESSION_ERRORS, NoAnswerError, decompression_error, open_bytes
+from closerthan.wording import counted
 
 __all__ = ["JatosArchive", "is_jatos_archive", "is_json_text"]
 
@@ -57,6 +60,7 @@ class JatosArchive(JsonArrayTable):
 
     def _contents(self) -> Iterator[tuple[int, Any]]:
         people: dict[str, list[Any]] = {}
+        others: list[str] = []
         try:
             with zipfile.ZipFile(self.path) as archive:
                 for member in archive.infolist():
@@ -65,31 +69,67 @@ class JatosArchive(JsonArrayTable):
                         continue
                     if member.file_size > sizes.TEXT:
                         raise ValueError(f"{self.path}: {path} is too large to be the answers of one person")
-                    people.setdefault(path.parts[0], []).extend(self._records_of(path, archive.read(member)))
+                    text = archive.read(member).decode(errors="replace").strip("\ufeff \t\r\n")
+                    if text and text[0] not in "[{":
+                        results = _rows_of_csv(text)
+                        others += [] if results else [str(path)]
+                    else:
+                        results = self._records_of(path, text)
+                    people.setdefault(path.parts[0], []).extend(results)
         except DECOMPRESSION_ERRORS as error:
             raise decompression_error(self.path, error) from None
         people = {name: records for name, records in people.items() if records}
+        if not people and others:
+            raise ValueError(f"{self.path}: {others[0]} is neither JSON nor a table; let the component submit JSON")
         if not people:
             raise NoAnswerError(f"{self.path} is empty: none of its study results has a file data.txt with answers")
         are_records = all(isinstance(record, dict) for records in people.values() for record in records)
         records = records_in(people) if are_records else None
         if records is None:
             raise ValueError(f"{self.path}: the results are not lists of records, as jsPsych writes them")
+        if others:
+            note = f"left out: {counted(len(others), 'result')} with neither JSON nor a table, such as {others[0]}"
+            records = records._replace(notes=(*records.notes, note))
         self._records = records
         yield from enumerate(records.rows, 1)
 
-    def _records_of(self, path: PurePosixPath, content: bytes) -> list[Any]:
+    def _records_of(self, path: PurePosixPath, rest: str) -> list[Any]:
         """Return the records in the result of a component, which may have submitted several lists."""
         records: list[Any] = []
-        decoder, rest = json.JSONDecoder(), content.decode(errors="replace").strip("\ufeff \t\r\n")
+        decoder = json.JSONDecoder()
         while rest:
             try:
                 value, end = decoder.raw_decode(rest)
             except (ValueError, RecursionError) as error:
                 raise ValueError(
-                    f"{self.path}: {path} is not JSON: {error}; let the component submit JSON, or extract the archive "
-                    "and pass the folder with the files"
+                    f"{self.path}: {path} is not JSON: {error}; export the results again, or correct the file"
                 ) from None
             records += value if isinstance(value, list) else [value]
             rest = rest[end:].lstrip()
         return records
+
+
+def _rows_of_csv(text: str) -> list[dict[str, Any]]:
+    """Return the rows of a table, as jsPsych writes it; lists in cells are those of JSON. None of another text.
+
+    Examples
+    --------
+    >>> _rows_of_csv('choices,response\\n"[""bee"", ""cat""]",1\\n,\\n')
+    [{'choices': ['bee', 'cat'], 'response': '1'}, {}]
+    >>> _rows_of_csv("I agree")
+    []
+    """
+    try:
+        header, *rows = csv.reader(io.StringIO(text, newline=""))
+    except csv.Error:  # a very long text
+        return []
+    if len(header) < 2 or any(len(row) != len(header) for row in rows):
+        return []
+    return [{name: _value(cell) for name, cell in zip(header, row, strict=True) if cell} for row in rows]
+
+
+def _value(cell: str) -> Any:
+    try:
+        return json.loads(cell) if cell[0] in "[{" else cell
+    except (ValueError, RecursionError):
+        return cell

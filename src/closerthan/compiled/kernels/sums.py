@@ -3,7 +3,7 @@
 import numpy as np
 
 from closerthan.compiled.compiling import kernel, slopes, value, values_and_slopes, values_of
-from closerthan.compiled.rows import BLOCK, ends, gradient_of, measure, prefetch_ahead, weight_of
+from closerthan.compiled.kernels.rows import BLOCK, ends, gradient_of, measure, prefetch_ahead, weight_of
 
 
 @kernel

@@ -11,6 +11,7 @@ from closerthan.comparisons.on_disk import FileRows
 from closerthan.comparisons.stored import StoredComparisons
 from closerthan.files import read_answers
 from closerthan.files.formats.binary.parquet import open_parquet
+from closerthan.files.meaning.answers import read
 from closerthan.files.meaning.reading import Reading
 from closerthan.files.stored.large import Portion, read_large
 from closerthan.files.stored.row_columns import RowColumns
@@ -22,19 +23,11 @@ ROWS = np.array([[0, 1, 2], [3, 4, 1], [1, 0, 4], [4, 2, 0], [2, 3, 1]] * 4, np.
 NAMES = np.array(["bee", "ant", "eel", "cat", "dog"])
 
 
-@pytest.fixture
-def usual(monkeypatch):
-    """A function that reads a file with the usual reader."""
+FEW_AT_A_TIME = Portion(large_from=1, block=6)
 
-    def read(path, **options):
-        monkeypatch.setattr(on_disk, "LARGE", 1 << 28)
-        answers = read_answers(path, **options)
-        monkeypatch.setattr(on_disk, "LARGE", 1)
-        return answers
 
-    monkeypatch.setattr(on_disk, "LARGE", 1)
-    monkeypatch.setattr("closerthan.files.stored.large.BLOCK", 6)
-    return read
+def read_in_blocks(path, **options):
+    return read(path, Reading.of(options), portion=FEW_AT_A_TIME)
 
 
 def same(answers, expected):
@@ -59,12 +52,14 @@ def same(answers, expected):
     ],
     ids=["from 0", "from 1", "64 bits", "by columns", "from 7", "quadruplets"],
 )
-def test_an_array_is_read_as_usual(rows, shared, usual, tmp_path):
+def test_an_array_is_read_as_usual(rows, shared, tmp_path, monkeypatch):
     if shared is None:
         rows = np.ascontiguousarray(rows[:, [0, 1, 3, 2]])
     np.save(tmp_path / "a.npy", rows)
-    answers = read_answers(tmp_path / "a.npy")
-    same(answers, usual(tmp_path / "a.npy"))
+    usual = read_answers(tmp_path / "a.npy")
+    monkeypatch.setattr(on_disk, "LARGE", 1)  # the container decides by the size of the file whether rows stay in it
+    answers = read_in_blocks(tmp_path / "a.npy")
+    same(answers, usual)
     assert isinstance(answers.comparisons, StoredComparisons)
     if shared:
         assert answers.comparisons.file.path == str(tmp_path / "a.npy")
@@ -77,22 +72,21 @@ def table(cells):
 
 @pytest.mark.parametrize("cells", [ROWS, ROWS + 1, NAMES[ROWS]], ids=["from 0", "from 1", "names"])
 @pytest.mark.parametrize("dictionary", [False, True])
-def test_a_parquet_file_is_read_by_row_groups_as_usual(cells, dictionary, usual, tmp_path):
+def test_a_parquet_file_is_read_by_row_groups_as_usual(cells, dictionary, tmp_path):
     written = table(cells)
     if dictionary and cells.dtype.kind == "U":
         written = pyarrow.table({name: written[name].dictionary_encode() for name in written.column_names})
     parquet.write_table(written, tmp_path / "a.parquet", row_group_size=7)
-    answers = read_answers(tmp_path / "a.parquet")
-    same(answers, usual(tmp_path / "a.parquet"))
+    answers = read_in_blocks(tmp_path / "a.parquet")
+    same(answers, read_answers(tmp_path / "a.parquet"))
     assert isinstance(answers.comparisons, StoredComparisons)
 
 
-def test_a_parquet_file_that_closerthan_wrote_keeps_its_objects(usual, tmp_path):
+def test_a_parquet_file_that_closerthan_wrote_keeps_its_objects(tmp_path):
     ct.files.write_comparisons(ct.Comparisons.from_triplets(NAMES[ROWS]), tmp_path / "a.parquet")
-    same(read_answers(tmp_path / "a.parquet"), usual(tmp_path / "a.parquet"))
+    same(read_in_blocks(tmp_path / "a.parquet"), read_answers(tmp_path / "a.parquet"))
 
 
-FEW_AT_A_TIME = Portion(large_from=1, block=6)
 WEIGHT = np.arange(len(ROWS)) % 4 / 2
 PEOPLE = np.array(["eve", "ann", None, "bob", "ann"])[np.arange(len(ROWS)) // 2 % 5]
 TRIAL = np.repeat([0, 0, 0, 0, 1, 1, 2, 1, 1, 3], 2)  # numbered from 0 for each person
@@ -228,38 +222,38 @@ def test_weights_and_people_take_no_memory(tmp_path):
 @pytest.mark.parametrize(
     ("cells", "empty"), [(NAMES[ROWS], None), (NAMES[ROWS], ""), (NAMES[ROWS], "NA"), (ROWS, None)]
 )
-def test_an_empty_cell_is_an_error_that_names_the_row_as_usual(cells, empty, usual, tmp_path):
+def test_an_empty_cell_is_an_error_that_names_the_row_as_usual(cells, empty, tmp_path):
     cells = cells.astype(object)
     cells[12, 1] = empty
     parquet.write_table(table(cells), tmp_path / "a.parquet", row_group_size=5)
-    for read in (read_answers, usual):
+    for one in (read_answers, read_in_blocks):
         with pytest.raises(ValueError, match=r"a\.parquet, row 12\b.* is empty"):
-            read(tmp_path / "a.parquet")
+            one(tmp_path / "a.parquet")
 
 
-def test_names_with_spaces_or_that_resemble_empty_cells_are_read_as_usual(usual, tmp_path):
+def test_names_with_spaces_or_that_resemble_empty_cells_are_read_as_usual(tmp_path):
     names = np.array(["bee", "bee ", "NA", "cat", "dog"])
     parquet.write_table(table(names[ROWS]), tmp_path / "a.parquet")
-    answers = read_answers(tmp_path / "a.parquet", names=names)
-    same(answers, usual(tmp_path / "a.parquet", names=names))
+    answers = read_in_blocks(tmp_path / "a.parquet", names=names)
+    same(answers, read_answers(tmp_path / "a.parquet", names=names))
     assert answers.comparisons.names == tuple(names)
 
 
-@pytest.mark.usefixtures("usual")
 def test_a_missing_file_is_reported_as_missing(tmp_path):
     for name in ("a.npy", "a.parquet"):
         with pytest.raises(FileNotFoundError, match="there is no file"):
-            read_answers(tmp_path / name)
+            read_in_blocks(tmp_path / name)
 
 
 @pytest.mark.slow
-@pytest.mark.usefixtures("usual")
 def test_the_command_line_fits_a_large_file_and_reports_it(tmp_path, monkeypatch):
     from typer.testing import CliRunner
 
     from closerthan.cli import app
 
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(on_disk, "LARGE", 1)
+    monkeypatch.setattr("closerthan.files.stored.large.BLOCK", 6)
     monkeypatch.setattr("closerthan.report.page.MOST_SHOWN", 500)
     data = ct.datasets.synthetic(20, 2, 2000, 10, seed=1)
     parquet.write_table(table(data.train.rows), "a.parquet", row_group_size=300)

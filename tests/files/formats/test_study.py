@@ -1,5 +1,6 @@
 """The folder of a study, which is read like the export of its answers."""
 
+import json
 import shutil
 import sqlite3
 
@@ -8,7 +9,7 @@ import pytest
 from studies import KEY, answer_all, answered_study, closer_by_number, interview_of, joined, study_folder
 
 from closerthan.collect.store.access import Access
-from closerthan.collect.store.database import FILE
+from closerthan.collect.store.database import FILE, Store
 from closerthan.collect.store.export import answer_lines
 from closerthan.collect.store.keyed_codes import pilot_ticket
 from closerthan.collect.store.participants import exclude
@@ -41,6 +42,14 @@ def test_the_folder_of_a_study_holds_the_same_answers_as_its_export(study):
     assert folder.comparisons.person_names == export.comparisons.person_names
     assert (folder.checks, folder.summary.dropped) == (export.checks, export.summary.dropped)
     assert len(set(folder.participants.tolist())) == 3  # four people, of whom one is excluded; the pilot is nobody
+
+
+def test_a_note_names_the_dimensions_of_the_live_map_if_they_are_not_the_usual_ones(study):
+    for n_dims in (2, 3):
+        with Store(study / FILE) as store, store.writing():
+            store.insert("maps", version=n_dims, made_at=0.0, answers=1, places=json.dumps([[0.0] * n_dims]))
+        notes = [str(note) for note in read_answers(study).summary.notes]
+        assert ("the live map of the study has 3 dimensions" in " ".join(notes)) == (n_dims == 3)
 
 
 def test_reading_a_study_changes_no_file(study):

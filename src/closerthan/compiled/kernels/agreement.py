@@ -1,7 +1,7 @@
 """Kernels that compare a map with the answers: margins, log-odds and the weight of wrong answers."""
 
 from closerthan.compiled.compiling import kernel, value
-from closerthan.compiled.rows import distances, ends, prefetch_ahead, weight_of
+from closerthan.compiled.kernels.rows import distances, ends, prefetch_ahead, weight_of
 
 
 @kernel

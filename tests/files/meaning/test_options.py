@@ -38,7 +38,13 @@ def test_an_option_of_the_wrong_type_is_an_error_that_names_it(written, options,
 
 
 def test_embedding_an_array_imports_no_file_readers_and_nothing_for_whole_answers_or_blocks():
-    unused = ("files", "comparisons.stored", "compiled.choices", "objective.dot_products", "objective.streaming")
+    unused = (
+        "files",
+        "comparisons.stored",
+        "compiled.kernels.choices",
+        "objective.dot_products",
+        "objective.streaming",
+    )
     program = (
         "import sys, closerthan as ct; ct.embed([[0, 1, 2], [1, 0, 2], [2, 1, 0]], 1, loss='ste', seed=0); "
         f"print([name for name in sys.modules if name[11:].startswith({unused})])"

@@ -6,7 +6,7 @@ import json
 import zipfile
 
 import pytest
-from tool_exports import EXPECTED, JSPSYCH, SIDES, said, screens
+from tool_exports import EXPECTED, JSPSYCH, SIDES, as_csv, said, screens
 
 from closerthan.files import read_answers
 
@@ -93,6 +93,25 @@ def test_questions_that_people_did_not_answer_are_left_out(written):
     assert any("1 question without a response" in note for note in answers.summary.notes)
 
 
+def test_questions_that_people_saw_but_did_not_answer_are_left_out(written):
+    skipped = [TRIALS[0], (*TRIALS[1][:3], "-99")]
+    assert said(read_answers(written(qualtrics([TRIALS, skipped])))) == [*EXPECTED, EXPECTED[0]]
+
+
+def test_a_question_with_its_number_as_name_has_the_answers(written):
+    trials = [(*trial, "1.5", "2|1") for trial in TRIALS]
+    names = ("anchor", "left", "right", "Q3", "Q3_First Click", "Q3_DO")
+    assert said(read_answers(written(qualtrics([trials], names)))) == EXPECTED
+
+
+def test_other_columns_of_qualtrics_select_people(written):
+    header, texts, ids, *rows = csv.reader(io.StringIO(qualtrics([TRIALS, TRIALS[:1]])))
+    people = [[*row, str(number), f"5f{number}"] for number, row in enumerate(rows, 18)]
+    path = written(as_text([[*header, "age", "PROLIFIC_PID"], [*texts, "Age", ""], [*ids, "", ""], *people]))
+    assert said(read_answers(path, where={"age": "19"})) == EXPECTED[:1]
+    assert read_answers(path, columns={"participant": "PROLIFIC_PID"}).participants.tolist() == ["5f18"] * 3 + ["5f19"]
+
+
 def test_an_export_of_qualtrics_without_objects_is_refused_with_advice(written):
     text = qualtrics([[("bee",), ("cat",)]], names=("Q3",), n_loops=2)
     with pytest.raises(ValueError, match=r"does not say which objects.*1_anchor"):
@@ -134,8 +153,9 @@ def test_the_correct_answer_in_the_spreadsheet_of_gorilla_is_not_the_response(wr
     assert said(read_answers(written(text))) == EXPECTED
 
 
-def test_sides_as_responses_of_gorilla_are_understood(written):
-    sides = [(*trial[:3], "left" if trial[3] == trial[1] else "right") for trial in TRIALS]
+@pytest.mark.parametrize("words", [("left", "right"), ("ArrowLeft", "ArrowRight")])
+def test_sides_as_responses_of_gorilla_are_understood(written, words):
+    sides = [(*trial[:3], words[trial[3] != trial[1]]) for trial in TRIALS]
     assert said(read_answers(written(gorilla(sides)))) == EXPECTED
 
 
@@ -185,11 +205,24 @@ def test_an_archive_of_jatos_joins_the_components_of_each_person(tmp_path):
         assert answers.participants.tolist() == ["study_result_7"] * 3 + ["study_result_8"]
 
 
+def test_tables_in_an_archive_of_jatos_are_read_and_other_texts_left_out(tmp_path):
+    results = {
+        "study_result_1/comp-result_1/data.txt": "I agree",
+        "study_result_1/comp-result_2/data.txt": as_csv(screens(JSPSYCH)),
+        "study_result_2/comp-result_3/data.txt": json.dumps(screens(JSPSYCH[:1])),
+    }
+    answers = read_answers(jrzip(tmp_path / "results.jrzip", results))
+    assert said(answers) == [*EXPECTED, EXPECTED[0]]
+    assert answers.participants.tolist() == ["study_result_1"] * 3 + ["study_result_2"]
+    assert any("comp-result_1" in note for note in answers.summary.notes)
+
+
 @pytest.mark.parametrize(
     ("results", "sentence"),
     [
         ({}, "has a file data.txt with answers"),
-        ({"study_result_1/comp-result_1/data.txt": "no json"}, "is not JSON"),
+        ({"study_result_1/comp-result_1/data.txt": "no json"}, "is neither JSON nor a table"),
+        ({"study_result_1/comp-result_1/data.txt": '[{"anchor": "ant", '}, "is not JSON"),
         ({"study_result_1/comp-result_1/data.txt": "[1, 2]"}, "not lists of records"),
     ],
 )

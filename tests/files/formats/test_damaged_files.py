@@ -6,6 +6,7 @@ import json
 import random
 import sys
 import zipfile
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -20,6 +21,7 @@ from closerthan.files.formats.text.delimited_text import ARROW_FROM
 from closerthan.files.labels import read_labels
 from closerthan.files.meaning.answers import read
 from closerthan.files.meaning.reading import Reading
+from closerthan.files.stored.large import Portion
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*occur in no comparison:UserWarning")
 
@@ -537,11 +539,11 @@ def test_a_parquet_file_that_needs_an_implausible_amount_of_memory_is_refused(re
 
 def test_a_large_parquet_file_that_needs_an_implausible_amount_of_memory_is_refused(repetitive, monkeypatch):
     path = repetitive("x")
-    monkeypatch.setattr("closerthan.comparisons.on_disk.LARGE", 1)
     columns = {"anchor": "anchor", "near": "near", "far": "far"}
-    assert "read in parts" in str(read_answers(path, columns=columns).summary)
+    reading, in_blocks = Reading(columns=columns), partial(read, portion=Portion(large_from=1))
+    assert "read in parts" in str(in_blocks(path, reading).summary)
     monkeypatch.setattr("closerthan.files.formats.sizes.LARGE", 1 << 18)
-    refused(r"column 'anchor': it decompresses to [\d,]+ bytes", path, columns=columns)
+    refused(r"column 'anchor': it decompresses to [\d,]+ bytes", path, in_blocks, reading=reading)
 
 
 def test_repeated_long_text_in_a_parquet_file_is_stored_once(repetitive):

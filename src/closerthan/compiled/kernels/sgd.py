@@ -3,7 +3,7 @@
 import numpy as np
 
 from closerthan.compiled.compiling import fence, kernel, slopes
-from closerthan.compiled.rows import STRETCH, distances, ends, gather_rows, gradient_of, prefetch_ahead
+from closerthan.compiled.kernels.rows import STRETCH, distances, ends, gather_rows, gradient_of, prefetch_ahead
 
 
 @kernel

@@ -1,7 +1,7 @@
 """Kernels of SVRG: variance-reduced steps of one comparison or of a batch."""
 
 from closerthan.compiled.compiling import kernel, slopes
-from closerthan.compiled.rows import STRETCH, ends, gather_rows, prefetch_ahead
+from closerthan.compiled.kernels.rows import STRETCH, ends, gather_rows, prefetch_ahead
 from closerthan.compiled.simd import added, summed
 
 

@@ -62,6 +62,20 @@ def test_each_observer_has_a_scale(triads):
     assert ann[2] < bob[2]
 
 
+def test_an_observer_without_noise_does_not_prevent_the_scales_of_others(triads):
+    with open(triads, "a") as file:
+        file.writelines(f"{int(c - b > b - a)} {a} {b} {c} cy\n" for a, b, c in itertools.combinations(range(1, 6), 3))
+    shown = " ".join(run("scale", triads, "--each", "who", "--replicates", 50).output.split())
+    assert "No scale for who cy: a scale without any noise explains all answers" in shown
+    assert {row["who"] for row in rows_of("triads-scale/scale.csv")} == {"ann", "bob"}
+
+
+def test_it_says_that_observers_were_pooled(triads):
+    triads.write_text(triads.read_text().replace("who", "participant"))
+    shown = " ".join(run("scale", triads, "--replicates", 50).output.split())
+    assert "The answers of 2 people were pooled, as if one observer had answered; --each people makes" in shown
+
+
 def test_names_of_levels_may_have_commas(triads):
     named = triads.read_text().replace(" 1 ", ' "one, low" ')
     triads.write_text(named)

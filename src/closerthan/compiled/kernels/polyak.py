@@ -5,9 +5,9 @@ from typing import NamedTuple
 import numpy as np
 
 from closerthan.compiled.compiling import inlined, kernel, values_and_slopes
-from closerthan.compiled.order import fill_by_weight, fill_pass
+from closerthan.compiled.kernels.order import fill_by_weight, fill_pass
+from closerthan.compiled.kernels.rows import STRETCH, ends, gather_rows, gradient_of, prefetch_ahead
 from closerthan.compiled.pcg64 import generator
-from closerthan.compiled.rows import STRETCH, ends, gather_rows, gradient_of, prefetch_ahead
 from closerthan.compiled.simd import summed
 
 
@@ -98,7 +98,9 @@ def add_walks(x, here, there, mean, schedule, n_maps):
 
 
 class PassPart(NamedTuple):
-    """Positions ``first`` to ``first + size`` of a shuffled pass, as in :func:`closerthan.compiled.order.fill_pass`."""
+    """Positions ``first`` to ``first + size`` of a shuffled pass, as in
+    :func:`closerthan.compiled.kernels.order.fill_pass`.
+    """
 
     runs: np.ndarray
     length: int
@@ -110,7 +112,7 @@ class PassPart(NamedTuple):
 
 
 class Weighting(NamedTuple):
-    """Weights by which terms are drawn: see :func:`closerthan.compiled.order.fill_by_weight`.
+    """Weights by which terms are drawn: see :func:`closerthan.compiled.kernels.order.fill_by_weight`.
 
     Each seed determines ``interval`` draws.
     """

@@ -9,7 +9,7 @@ and its derivative with respect to u_k is ``p_k - [k = 0]``. A penalty ``weight 
 ``weight`` times twice the mean squared distance of the pairs shown, which is the same if there are two pairs.
 
 The rule is a compile-time argument (:func:`rule_argument`); the geometry is that of
-:mod:`closerthan.compiled.pair_geometry`. Maps have double precision, or single precision with rows that are
+:mod:`closerthan.compiled.kernels.pair_geometry`. Maps have double precision, or single precision with rows that are
 :func:`~closerthan.compiled.simd.padded`; gradients have the precision of the map, sums always double precision.
 """
 
@@ -23,8 +23,13 @@ from numpy.typing import NDArray
 from closerthan.arrays import frozen
 from closerthan.compiled import compiling
 from closerthan.compiled.compiling import inlined, kernel, prefetch
-from closerthan.compiled.pair_geometry import add_measure_gradient, log_similarity_and_slope, measure, penalty_of
-from closerthan.compiled.rows import weight_of
+from closerthan.compiled.kernels.pair_geometry import (
+    add_measure_gradient,
+    log_similarity_and_slope,
+    measure,
+    penalty_of,
+)
+from closerthan.compiled.kernels.rows import weight_of
 from closerthan.compiled.vector_math import exp, log
 from closerthan.losses import DotProduct, Loss
 

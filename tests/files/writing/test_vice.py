@@ -1,5 +1,7 @@
 """Files of VICE and SPoSE."""
 
+import json
+
 import numpy as np
 import pytest
 
@@ -35,8 +37,25 @@ def test_the_text_files_of_spose_are_read(tmp_path):
     assert np.allclose(read_map(tmp_path / "spose_embedding_49d_sorted.txt")[0], X)
 
 
+def test_sparse_dimensions_are_read_with_their_names(tmp_path):
+    about = json.dumps({"names": ["a b", "c, d", "é"]}).encode()
+    arrays = {"weights": X[:3], "sparse_dimensions": np.frombuffer(about, dtype=np.uint8)}
+    np.savez(tmp_path / "dimensions.npz", **arrays)
+    write_vice_folder(X[3:6], tmp_path / "vice")
+    for path in (tmp_path, tmp_path / "dimensions.npz"):
+        weights, names = read_map(path)
+        assert np.array_equal(weights, X[:3])
+        assert names == ("a b", "c, d", "é")
+
+
+def test_damaged_sparse_dimensions_are_refused(tmp_path):
+    np.savez(tmp_path / "dimensions.npz", sparse_dimensions=np.zeros(3, dtype=np.uint8))
+    with pytest.raises(ValueError, match="damaged file of sparse dimensions"):
+        read_map(tmp_path)
+
+
 def test_another_folder_is_refused(tmp_path):
-    with pytest.raises(ValueError, match=r"a folder without pruned_params.npz or parameters.npz"):
+    with pytest.raises(ValueError, match=r"without dimensions.npz of closerthan sparse and without pruned_params.npz"):
         read_map(tmp_path)
 
 

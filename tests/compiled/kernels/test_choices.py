@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from closerthan import Loss
-from closerthan.compiled import choices as kernels
-from closerthan.compiled.choices import ChoiceRows, rule_argument
+from closerthan.compiled.kernels import choices as kernels
+from closerthan.compiled.kernels.choices import ChoiceRows, rule_argument
 from closerthan.compiled.simd import padded
 from closerthan.losses import CKL, STE, TSTE, DotProduct, Penalized
 

@@ -1,0 +1,1 @@
+"""The numba kernels, one file per subject."""

@@ -1,0 +1,1 @@
+"""Answers of people, one file per data set; they are downloaded when they are first needed."""
