@@ -403,8 +403,8 @@ def test_the_penalty_of_a_named_loss_is_chosen(problem):
     assert {one.loss for one in result.candidates} == {"ste"}
     assert result.penalty == result.candidates[0].penalty
     assert result.runner_up is None
-    [fact] = [fact for fact in facts(result, problem.train, None) if fact.name == "Penalty"]
-    assert fact.value == f"{result.penalty:g}"
+    [fact] = [fact for fact in facts(result, problem.train, None) if fact.name == "Loss"]
+    assert fact.value == f"ste with penalty {result.penalty:g}"
     errors = zip(result.candidates, result.comparable_errors, strict=True)
     assert all(f"{one.penalty:g} {error:.1%}".replace("%", " %") in fact.note for one, error in errors)
 

@@ -81,14 +81,18 @@ def check_about(result: Result, comparisons: Comparisons | None) -> None:
 
 
 def _race(result: Result) -> list[Fact]:
-    """Return a fact about the choice of the loss and its penalty, or about the penalty of a given loss."""
+    """Return a fact about the loss and its penalty, and how they were chosen."""
     if result.runner_up is None:
-        note = "strength of the penalty on squared distances, per object"
+        value, note = result.loss_name, ""
+        if result.penalty or result.candidates:
+            value += f" with penalty {result.penalty:g}"
+            note = "the penalty is on squared distances, per object"
         if result.candidates:
             penalties = (one.penalty for one in result.candidates)
             tried = sorted((p, percent(error)) for p, error in zip(penalties, result.comparable_errors, strict=True))
-            note += "; chosen by the error on held-out answers: " + ", ".join(f"{p:g} {error}" for p, error in tried)
-        return [Fact("Penalty", f"{result.penalty:g}", note)] if result.penalty or result.candidates else []
+            note += "; its strength was chosen by the error on held-out answers: "
+            note += ", ".join(f"{p:g} {error}" for p, error in tried)
+        return [Fact("Loss", value, note)]
     winner = result.candidates[0]
     value = f"{winner.loss} with penalty {winner.penalty:g}" + (
         f", {words}" if (words := result.choice_in_words) else ""

@@ -130,7 +130,7 @@ def read_map(path: str | os.PathLike[str]) -> tuple[NDArray[np.float64], tuple[s
 
 
 def _file_in(folder: Path) -> Path:
-    """Return the file with the dimensions in a folder of ``closerthan sparse`` or of VICE, where pruned ones are best.
+    """Return the file with the dimensions in a folder of ``closerthan sparse`` or VICE, after pruning if possible.
 
     A folder of VICE has no names, so the file of closerthan comes first.
     """

@@ -67,7 +67,8 @@ COMMON = ("tste-2", 0.1)  # the candidate whose map all others start from
 SURVIVORS = 5  # candidates that remain after each round
 CLEARLY = 1.0  # standard errors by which a candidate must be behind to drop out, on the same answers
 ROUNDS = 2
-PARTS_SEED = 0  # of the parts of the answers and the maps that candidates start from, whatever the seed of the fit
+# Seed of the parts of the answers and of the maps that candidates start from, whatever the seed of the fit.
+PARTS_SEED = 0
 LONGER = 2  # fits are this many times as long in each further round; unfinished ones favour weak penalties
 EPOCHS = 2  # epochs of the fit that all candidates start from, and of each short fit of the winner
 LEAST_ITERATIONS = 8  # iterations of L-BFGS for each candidate, from the common map

@@ -23,7 +23,7 @@ Numbers = NDArray[np.int64]
 
 
 class _Kind(NamedTuple):
-    """What the answers have in common that are drawn together."""
+    """The properties that answers must share to be drawn together."""
 
     n_pairs: int
     n_picks: int

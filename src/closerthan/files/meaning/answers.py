@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, Unpack
 import numpy as np
 from numpy.typing import NDArray
 
-from closerthan.checks import checked
+from closerthan.checks import ParameterError, checked
 from closerthan.comparisons import Comparisons, most_objects, sort_names
 from closerthan.comparisons.column_names import is_usual_name, plain
 from closerthan.comparisons.positions import fraction_on_left, without_artefacts
@@ -734,6 +734,8 @@ def _declared_numbering(interpretation: Interpretation, n_objects: int | None) -
         return declared._replace(names=None)
     except ValueError as error:
         if "numbering" in info:  # closerthan wrote the file, so an inconsistency is an error
+            if isinstance(error, ParameterError):  # of the file, not of the arguments
+                raise ValueError(str(error)) from error
             raise
         interpretation.notes.append(f"{' and '.join(info)} in the file are not used: {error}")
         return None

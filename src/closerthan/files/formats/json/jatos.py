@@ -110,7 +110,7 @@ class JatosArchive(JsonArrayTable):
 
 
 def _rows_of_csv(text: str) -> list[dict[str, Any]]:
-    """Return the rows of a table, as jsPsych writes it; lists in cells are those of JSON. None of another text.
+    """Return the rows of a table, as jsPsych writes it, with lists in JSON; no rows if it is not a table.
 
     Examples
     --------
