@@ -123,8 +123,8 @@ def main() -> None:
             f"**{percent(differ / pairs, 0)}** of the cases. Two choices contradict each other, each calling the "
             f"other's winner worse, in **{percent(contradict / pairs, 1)}**:",
             table(titles, tie_rows),
-            f"{SEEDS} divisions of each. A loss is called as good as the winner if its error on the same held-out answers "
-            f"is at most {TIED:g} standard errors higher.",
+            f"{SEEDS} divisions of each. A loss is called as good as the winner if its error on the same held-out "
+            f"answers is at most {TIED:g} standard errors higher.",
         ],
         "starts": [
             f"Procrustes distance between the final maps of {SEEDS} starts with the loss and the penalty that `auto` "
