@@ -29,7 +29,7 @@ from closerthan.wording import html_table
 __all__ = ["LossComparison", "compare_losses"]
 
 REPEATS = 2  # cross-validations; set by judgement: a table for a reader needs fewer than an automatic choice
-STARTS = 2  # starts of each fit, as with loss="auto"
+STARTS = 2  # random starts of each fit
 TITLES = ("loss", "held-out error", "95 % interval", "training", "behind", "p")
 
 
