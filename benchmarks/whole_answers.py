@@ -9,7 +9,7 @@ Fits: accuracy and bits of maps that were fitted in either way.
 Probabilities: calibrated probabilities of whole answers, compared with held-out answers of people, and with simulated
 ones that have a known lapse rate.
 Ellipses: how often 95 % ellipses contain the true position in simulated studies with the question "odd one out".
-Picks: maps of simulated answers that pick one or two of many options, from which many comparisons follow.
+Picks: maps of simulated answers that pick one or two of several options, from which many comparisons follow.
 """
 
 import argparse
@@ -231,7 +231,6 @@ def ellipses() -> None:
 PICKS = {  # kind of answer, and the comparisons (near option, far option) of one that picks the first options
     "nearest of 4": [(0, far) for far in range(1, 4)],
     "nearest of 8": [(0, far) for far in range(1, 8)],
-    "two nearest of 8": [(near, far) for near in (0, 1) for far in range(2, 8)],
     "ranking of 2 of 8": [(near, far) for near in (0, 1) for far in range(near + 1, 8)],
 }
 WORLDS = ((20, 2, 200), (20, 2, 800), (40, 3, 400))  # objects, dimensions, answers

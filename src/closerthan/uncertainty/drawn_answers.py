@@ -23,7 +23,7 @@ Numbers = NDArray[np.int64]
 
 
 class _Kind(NamedTuple):
-    """What the answers have in common that are drawn together."""
+    """The properties by which answers are grouped to be drawn together."""
 
     n_pairs: int
     n_picks: int
