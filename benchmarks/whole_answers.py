@@ -1,7 +1,7 @@
 """Is it better to fit whole answers or the comparisons that follow from them? On real answers, held out several times.
 
-    python -m benchmarks.whole_answers FOLDER                fifteen CPU minutes
-    python -m benchmarks.whole_answers FOLDER fits | probabilities | ellipses
+    python -m benchmarks.whole_answers FOLDER                twenty CPU minutes
+    python -m benchmarks.whole_answers FOLDER fits | probabilities | ellipses | picks
 
 FOLDER holds the real data; the tables are printed as Markdown, for docs/measured/whole-answers.md.
 
@@ -9,6 +9,7 @@ Fits: accuracy and bits of maps that were fitted in either way.
 Probabilities: calibrated probabilities of whole answers, compared with held-out answers of people, and with simulated
 ones that have a known lapse rate.
 Ellipses: how often 95 % ellipses contain the true position in simulated studies with the question "odd one out".
+Picks: maps of simulated answers that pick one or two of several options, from which many comparisons follow.
 """
 
 import argparse
@@ -27,6 +28,7 @@ from closerthan.arrays import Array
 from closerthan.calibration import ChoiceCalibration
 from closerthan.comparisons import Choices, Comparisons
 from closerthan.metrics import log_odds, procrustes
+from closerthan.uncertainty.drawn_answers import AnswersToDraw
 from closerthan.wording import percent
 
 THINGS: dict[str, Any] = {"kind": "odd-one-out", "columns": {"participant": 3}, "numbering": "0-based"}
@@ -224,12 +226,79 @@ def ellipses() -> None:
     print("\n" + table(header, rows), flush=True)
 
 
+# ---- picks of many options -------------------------------------------------------------------------------------------
+
+PICKS = {  # kind of answer, and the comparisons (near option, far option) of one that picks the first options
+    "nearest of 4": [(0, far) for far in range(1, 4)],
+    "nearest of 8": [(0, far) for far in range(1, 8)],
+    "ranking of 2 of 8": [(near, far) for near in (0, 1) for far in range(near + 1, 8)],
+}
+WORLDS = ((20, 2, 200), (20, 2, 800), (40, 3, 400))  # objects, dimensions, answers
+GUESSED = 0.05  # fraction of comparisons that are guessed
+SEEDS, NEW_ANSWERS = 10, 2_000
+
+
+def picks_by(x: Array, kind: str, number: int, rng: np.random.Generator) -> Comparisons:
+    """Return answers by Luce's rule with the similarity of ste, about random screens."""
+    pairs = np.array(PICKS[kind])
+    screens = np.array([rng.permutation(len(x))[: 2 + pairs.max()] for _ in range(number)])
+    rows = np.stack([np.repeat(screens[:, :1], len(pairs), axis=1), *(screens[:, 1 + of] for of in pairs.T)], axis=2)
+    asked = Comparisons.from_triplets(
+        rows.reshape(-1, 3), answers=np.repeat(np.arange(number), len(pairs)), n_objects=len(x), unmentioned="ignore"
+    )
+    truth = ct.Result(x, ct.History(()), "solver", 0, settings=ct.Settings(loss="ste"))
+    return AnswersToDraw.on_map(truth, asked, slope=1.0, lapse=GUESSED).drawn(rng)
+
+
+def picks() -> None:
+    """Print the scores of maps on new answers, with loss and penalty chosen as by default."""
+    rows = []
+    for kind, (n_objects, n_dims, number) in itertools.product(PICKS, WORLDS):
+        scores = np.zeros((SEEDS, 2, 4))
+        for seed in range(SEEDS):
+            rng = np.random.default_rng(seed)
+            x = rng.standard_normal((n_objects, n_dims))
+            train, test = (picks_by(x, kind, size, rng) for size in (number, NEW_ANSWERS))
+            for which, likelihood in enumerate(LIKELIHOODS):
+                one = measured(train, test, n_dims, likelihood)
+                scores[seed, which] = one.accuracy, one.calibrated, one.error, one.seconds
+        gain = scores[:, 1] - scores[:, 0]
+        mean, deviation = gain.mean(axis=0), gain.std(axis=0, ddof=1) / np.sqrt(SEEDS)
+        before, after = scores.mean(axis=0)
+        rows.append(
+            (
+                kind,
+                f"{n_objects}",
+                f"{n_dims}",
+                f"{number}",
+                f"{before[0]:.2%}, {before[1]:.3f}, {before[2]:.2%}",
+                f"{mean[0]:+.2%} ± {deviation[0]:.2%}",
+                f"{mean[1]:+.3f} ± {deviation[1]:.3f}",
+                f"{mean[2]:+.2%} ± {deviation[2]:.2%}",
+                f"{after[3] / before[3]:.1f}",
+            )
+        )
+        print(*rows[-1], sep=" | ", flush=True)
+    header = (
+        "answers",
+        "objects",
+        "dimensions",
+        "number",
+        "comparisons: accuracy, calibrated bits, error of comparisons",
+        "whole answers: accuracy",
+        "bits",
+        "error",
+        "CPU time of a fit, times as long",
+    )
+    print("\n" + table(header, rows), flush=True)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path)
-    parser.add_argument("part", nargs="?", choices=("fits", "probabilities", "ellipses"))
+    parser.add_argument("part", nargs="?", choices=("fits", "probabilities", "ellipses", "picks"))
     arguments = parser.parse_args()
-    parts = (arguments.part,) if arguments.part else ("fits", "probabilities", "ellipses")
+    parts = (arguments.part,) if arguments.part else ("fits", "probabilities", "ellipses", "picks")
     if "fits" in parts:
         for title in FILES:
             fits_table(arguments.folder, title)
@@ -237,6 +306,8 @@ def main() -> None:
         probabilities(arguments.folder)
     if "ellipses" in parts:
         ellipses()
+    if "picks" in parts:
+        picks()
 
 
 if __name__ == "__main__":

@@ -130,3 +130,14 @@ def test_personal_objects_are_only_those_that_a_person_was_asked_about(rng):
     for person in range(5):
         mentioned = np.unique(answers.rows[answers.people == person])
         assert np.array_equal(personal.objects[personal.people == person], mentioned)
+
+
+def test_the_odd_one_of_four_counts_as_one_answer(rng):
+    rows = [(a, b, 3) for a in range(3) for b in range(3) if a != b]
+    answers = personal_answers(Comparisons.from_triplets(rows, answers=[0] * 6, people=[0] * 6), 1)
+    x = rng.standard_normal((4, 2))
+    value = IndividualObjective(answers, STE(), Spread(), n_dims=2).start(Individuals(x, np.zeros((1, 2)))).value
+    choices = answers.choices
+    squared = np.sum((x[choices.pairs[:, 0]] - x[choices.pairs[:, 1]]) ** 2, axis=1)
+    trios = np.exp(-squared).reshape(3, 3)  # the pair that belongs together comes first
+    assert value == pytest.approx(-np.log(trios[:, 0] / trios.sum(axis=1)).mean())

@@ -4,6 +4,7 @@ from benchmarks.answer_effects import World
 
 import closerthan as ct
 from closerthan import ParameterError
+from closerthan.people.answer_effects import without_sets
 
 QUICK = {"loss": "ste", "penalty": 0, "seed": 0}
 
@@ -131,7 +132,15 @@ def test_bad_input_gets_a_clear_sentence():
         ct.answer_effects(study, 1, ties=study.replace(people=None, person_names=None), **QUICK)
 
 
-def test_answers_without_a_probability_are_refused():
+def test_answers_without_a_probability_are_left_out():
+    two_nearest = [[0, near, far] for near in (1, 2) for far in (3, 4)]
+    answers = ct.Comparisons.from_triplets([[0, 1, 2], *two_nearest, [1, 3, 4]], answers=[5, 6, 6, 6, 6, 7])
+    rest, sentence = without_sets(answers)
+    assert rest.rows.tolist() == [[0, 1, 2], [1, 3, 4]]
+    assert sentence.startswith("1 of 3 answers name several objects in no particular order")
+
+
+def test_answers_without_a_probability_are_refused_if_there_are_no_others():
     people = {"people": [0] * 4, "answers": [0] * 4}
     two_nearest = ct.Comparisons.from_triplets([[0, 1, 3], [0, 1, 4], [0, 2, 3], [0, 2, 4]], **people)
     with pytest.raises(ValueError, match=r"1 of 1 answers name several objects in no particular order.* rankings$"):

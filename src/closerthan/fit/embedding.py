@@ -72,10 +72,10 @@ def embed(
         The likelihood to maximise. "comparisons": that of the comparisons that follow from the answers, as if they were
         independent. "answers": that of whole answers, each a choice among the pairs of objects that were shown, by
         Luce's choice rule. This needs a loss with a similarity (ste, tste, ckl; other losses are summed over
-        comparisons), answers in memory, one process on the CPU, and a solver other than hogwild and gram. A ranking, or
-        a set of several objects, counts as one choice for each of its members. "auto" means "comparisons", which
-        predict as well and are faster to fit. For answers that are single comparisons, such as triplets, there is no
-        difference.
+        comparisons), answers in memory, and a solver other than gram. A ranking, a set of several objects, or the odd
+        one of more than three counts as several choices. "auto" means "comparisons", which are faster to fit and
+        predict as well if two or three options are shown, but not if there are eight. For answers that are single
+        comparisons, such as triplets, there is no difference.
     solver
         A name from ``SOLVERS`` or a solver object such as ``SVRG(batch_size=20)``. "hogwild" uses all threads for one
         large fit, but the same seed does not give the same bits: see :class:`closerthan.solvers.Hogwild`.

@@ -117,6 +117,20 @@ class PersonalAnswers:
         """Return the personal maps, one row per person and object."""
         return np.asarray(individuals.x[self.objects] * np.exp(individuals.log_weights / 2)[self.people])
 
+    @functools.cached_property
+    def choice_weights(self) -> NDArray[np.float64] | None:
+        """The weight of each choice, None for equal weights.
+
+        The odd one of more than three objects is named once, although it is the odd one of several trios: together,
+        these choices count as one.
+        """
+        choices = self.choices
+        weights = None if choices.weights is None else choices.weights[choices.answers]
+        if choices.is_odd_of_many.any():
+            parts = np.where(choices.is_odd_of_many, 1 / choices.n_choices_of_answers, 1.0)[choices.answers]
+            weights = parts if weights is None else weights * parts
+        return weights
+
     @property
     def is_present(self) -> NDArray[np.bool_]:
         """A mask of the people who gave at least one answer."""
@@ -177,7 +191,7 @@ class _Block:
         choices, objects, people = answers.choices, answers.objects[rows], answers.people[rows]
         starts = choices.starts[inside.start : inside.stop + 1]
         pairs = choices.pairs[starts[0] : starts[-1]] - np.int32(rows.start)
-        weights = None if choices.weights is None else choices.weights[choices.answers[inside]]
+        weights = None if answers.choice_weights is None else answers.choice_weights[inside]
         mentioned, place = np.unique(objects, return_inverse=True)
         shape = (len(mentioned), len(objects))
         sums = csr_array((np.ones(len(objects)), (place, np.arange(len(objects)))), shape=shape)
@@ -290,8 +304,8 @@ class IndividualObjective(MeanLoss):
 
         answers, choices = self.answers, self.answers.choices
         of_choice = 2 * self._penalty / choices.sizes
-        if choices.weights is not None:
-            of_choice = of_choice * choices.weights[choices.answers]
+        if answers.choice_weights is not None:
+            of_choice = of_choice * answers.choice_weights
         weight = np.repeat(of_choice, choices.sizes)
         i, j = answers.objects[choices.pairs].T
         values = np.concatenate([weight, weight, -weight, -weight])

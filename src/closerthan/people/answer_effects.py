@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from closerthan.checks import checked
-from closerthan.comparisons import Comparisons, Trials
+from closerthan.comparisons import Choices, Comparisons, Trials
 from closerthan.comparisons.positions import without_artefacts
 from closerthan.fit.ctrl_c import CtrlC
 from closerthan.fit.plan import FitPlan
@@ -96,9 +96,10 @@ def answer_effects(
     answers = Comparisons.of(answers)
     plan = plan_refits(answers, n_dims, settings, result, options)
     check_whole_answers(plan.settings, "terms of answers")
+    answers, left_out = without_sets(answers)
     answers, note = without_artefacts(answers)
     study = _Study.of(answers, ties)
-    _check_kinds(study.placed)
+    _check_ties(study.placed)
     _check_positions(study, note)
     check_several_answers(study.everything, plan.settings.n_dims)
     candidates = study.candidates
@@ -117,24 +118,33 @@ def answer_effects(
         evidence = _test_terms(study, plan, fits, candidates, tick)
         fitted = fits.fit(study.placed, evidence.terms, result.embedding)
     fixed = plan.settings.replace(loss=result.loss, penalty=result.penalty)
-    return _assemble(study, fitted, evidence, fixed, note)
+    return _assemble(study, fitted, evidence, fixed, "; ".join(filter(None, (note, left_out))))
 
 
-def _check_kinds(placed: PlacedAnswers) -> None:
-    """Raise an error if the model has no probability for some of the answers."""
-    choices = placed.choices
-    kinds = (
-        ("name several objects in no particular order", choices.is_set),
-        ("name the odd one of more than three objects", choices.is_odd_of_many),
-    )
-    for what, rows in kinds:
-        if rows.any():
-            remedy = "" if rows.all() else "; leave these answers out"
-            raise ValueError(
-                f"{int(rows.sum()):,} of {len(choices):,} answers {what}; the model of positions, repetition, "
-                "ties and lapses holds only for the choice of one object (of two or three, or the nearest of "
-                f"several) and for rankings{remedy}"
-            )
+def without_sets(answers: Comparisons) -> tuple[Comparisons, str]:
+    """Return the answers for which the model has a probability, and a sentence about the others, which are left out."""
+    choices = Choices.of(answers)
+    left_out = choices.is_set | choices.is_odd_of_many
+    if not left_out.any():
+        return answers, ""
+    kinds = {
+        "name several objects in no particular order": choices.is_set.any(),
+        "name the odd one of more than three objects": choices.is_odd_of_many.any(),
+    }
+    number = f"{int(left_out.sum()):,} of {len(choices):,} answers"
+    which = f"{number} {' or '.join(kind for kind, occurs in kinds.items() if occurs)}"
+    if left_out.all():
+        raise ValueError(
+            f"{which}; the model of positions, repetition, ties and lapses holds only for the choice of one object (of "
+            "two or three, or the nearest of several) and for rankings"
+        )
+    numbers = np.arange(len(answers)) if answers.answers is None else answers.answers
+    is_left_out = np.isin(numbers, np.asarray(numbers)[choices.rows[left_out]])
+    return answers.take(~is_left_out), f"{which}, for which there is no model of these effects, and are left out"
+
+
+def _check_ties(placed: PlacedAnswers) -> None:
+    """Raise an error if the model has no probability for some of the ties."""
     several = placed.is_tie & ~placed.allows_tie
     if several.any():
         raise ValueError(

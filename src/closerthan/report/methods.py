@@ -101,7 +101,7 @@ def _fit(result: Result) -> str:
     loss = f"the loss {result.loss_name}"
     if result.penalty:
         loss += f" with a penalty of strength {result.penalty:g} on squared distances (a Gaussian prior on positions)"
-    if settings.likelihood == "answers":
+    if settings.likelihood == "answers" and result.loss.is_choice_rule:
         loss += ", fitted to whole answers as choices among the pairs of objects shown (Luce's choice rule)"
     choice = ""
     unit = "answers of held-out participants" if settings.by == "people" else "held-out answers"

@@ -49,6 +49,7 @@ from closerthan.files.meaning.folders import open_folder
 from closerthan.files.meaning.interpretation import Interpretation, Problem
 from closerthan.files.meaning.numbering import BadLabelError, Numbering, number_objects
 from closerthan.files.meaning.reading import Reading, ReadingOptions
+from closerthan.files.meaning.several_kinds import all_cells_filled, combined_layout, interpret
 from closerthan.files.meaning.summary import Summary, repeated_and_contradictory
 from closerthan.files.stored.large import Portion, read_large
 from closerthan.messages import Message, Suggested, message_of, value_error
@@ -411,6 +412,13 @@ def _select_rows(export: Export, reading: Reading) -> _Selection:
     table.read(layout.objects, [*layout.labels, *others], layout.columns.get("weight", ()))
     if not table.n_rows:
         raise ValueError(f"{table.path} is empty: it has no answers")
+    layouts = [layout]
+    if export.other_layouts and not all_cells_filled(table, layout).all():
+        layouts = [layout, *export.other_layouts]
+        combined = combined_layout(layouts)
+        answer_columns = {*combined.objects, *combined.labels}
+        others = [column for column in others if column not in answer_columns]
+        table.read(combined.objects, [*combined.labels, *others], combined.columns.get("weight", ()))
     table = export.named(reading.names) if name_columns else table
     rows = _matching(table, conditions, export.other_screens())
     for position in exclusions:
@@ -422,14 +430,14 @@ def _select_rows(export: Export, reading: Reading) -> _Selection:
     if reading.drops_catch_trials:
         # A user who selects rows by a column that marks catch trials wants to read these rows.
         marks = [mark for mark in marks if mark not in conditions]
-        rows = _without_catch_trials(rows, layout, marks, explicit_mark)
+        rows = _without_catch_trials(rows, layouts, marks, explicit_mark)
     rows.table.check_cells()
     object_names = [*(() if reading.names is None else reading.names), *table.object_info.get("names", ())]
-    interpretation = Interpretation(rows.table, layout, object_names)
+    interpretation = interpret(rows.table, layouts, object_names)
     unmarked = unmarked_checks(interpretation, rows.checks) if reading.drops_catch_trials else None
     if unmarked is not None:
         rows = _without_unmarked_checks(rows, *unmarked)
-        interpretation = Interpretation(rows.table, layout, object_names)
+        interpretation = interpret(rows.table, layouts, object_names)
     interpretation.notes += rows.notes
     used = [*conditions, *exclusions, *groups, *name_columns, *rows.marks, *(study_columns or ())]
     return _Selection(interpretation, rows.left_out, used, rows.checks, kinds)
@@ -493,15 +501,17 @@ def _note_on_conditions(table: Table, position: int) -> list[str]:
     return [Message(problem, "pass {where} to read those of one", where={"condition": names[-1]})]
 
 
-def _without_catch_trials(rows: _Rows, layout: Layout, marks: Sequence[int], explicit: CatchColumn | None) -> _Rows:
+def _without_catch_trials(
+    rows: _Rows, layouts: Sequence[Layout], marks: Sequence[int], explicit: CatchColumn | None
+) -> _Rows:
     """Leave out the rows that a column marks as catch trials."""
     table = rows.table
     if not marks:
         return rows
-    catch = catch_trials(table, marks, explicit, with_people="participant" in layout.columns)
+    catch = catch_trials(table, marks, explicit, with_people="participant" in layouts[0].columns)
     if catch is None:
         return rows
-    checks = count_checks(table, layout, catch.rows)
+    checks = count_checks(table, layouts, catch.rows)
     total = total_checks(checks)
     note = f"rows in which {catch.words} are catch trials and are left out" + (
         f"; {total.n_passed:,} of {total.n_trials:,} were answered correctly" if total.n_trials else ""
@@ -610,11 +620,14 @@ def _group_ids(interpretation: Interpretation, role: str) -> NDArray[np.int32] |
     (position,) = places
     column = table.column(position)
     empty = column.is_empty()
+    if role == "answer" and table.files is not None:  # a file in which each row is an answer may have no numbers
+        empty &= (np.bincount(table.files, ~empty) > 0)[table.files]
     if empty.any():
         problem = Problem(empty, "missing", lambda _: f"the {role} identifier in {table.title(position)} is empty")
         interpretation.problems.append(problem)
     if role == "answer" and table.files is not None:  # each file may number its answers from 1
-        numbers: NDArray[np.int32] = consecutive_numbers(table.files * len(column.labels) + column.codes)
+        own = np.where(column.is_empty(), len(column.labels) + np.arange(table.n_rows), column.codes)
+        numbers: NDArray[np.int32] = consecutive_numbers(table.files * (len(column.labels) + table.n_rows) + own)
         return numbers
     return column.codes
 

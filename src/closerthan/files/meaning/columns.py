@@ -2,7 +2,7 @@
 
 import functools
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from closerthan.checks import ParameterError
@@ -81,6 +81,11 @@ class Layout(NamedTuple):
         objects = set(self.objects)
         return tuple(place for place in columns if place not in objects)
 
+    @property
+    def used(self) -> frozenset[int]:
+        """Positions of all columns with a role."""
+        return frozenset(place for places in self.columns.values() for place in places)
+
     def without(self, *roles: str) -> "Layout":
         """Return the layout without some roles."""
         return Layout(self.form, {role: places for role, places in self.columns.items() if role not in roles})
@@ -116,13 +121,28 @@ def find_layout(
     >>> layout.form.kind, dict(layout.columns)
     ('triplet', {'anchor': (0,), 'near': (1,), 'far': (2,)})
     """
+    return find_layouts(table, kind, columns, one_kind=True)[0]
+
+
+def find_layouts(
+    table: Table,
+    kind: str | None = None,
+    columns: Mapping[str, str | int | Sequence[str | int] | None] | None = None,
+    *,
+    one_kind: bool = False,
+) -> list[Layout]:
+    """Determine which columns of a table are used if its rows may be answers to several kinds of questions.
+
+    The first layout is that of a table with one kind of question, and the others are those of other kinds whose columns
+    the table has as well. With ``one_kind``, or if the caller chooses the kind or some columns, there is only one.
+    """
     if kind is not None and kind not in KINDS:
         raise ParameterError("kind", kind, f"choose from: {', '.join(KINDS)}")
     explicit = {role: _locate(table, role, choice) for role, choice in (columns or {}).items()}
     unnamed = [position for position, name in enumerate(table.names) if name is None]
     required = {role for role, places in explicit.items() if places and role not in EXTRAS}
     if unnamed and not required:
-        return Layout(*_by_position(table, kind, unnamed, explicit))
+        return [Layout(*_by_position(table, kind, unnamed, explicit))]
 
     fitting: list[Layout] = []
     for form in FORMS:
@@ -145,17 +165,41 @@ def find_layout(
     if [layout.form for layout in fullest] == [_LEFT_AND_RIGHT]:
         fullest = [layout for layout in fitting if _names_winner_and_loser(table, layout)] or fullest
     kinds = {layout.form.kind for layout in fullest}
-    if len(kinds) > 1:
-        raise value_error(
-            f"{table.path}: the columns {table.titles} can be answers to different questions",
-            "pass {kind}",
-            kind=tuple(kind for kind in KINDS if kind in kinds),
-        )
+    others = [] if one_kind or kind is not None or required else _of_other_kinds(fitting, fullest[0])
+    if len(kinds) > 1 and not {layout.form.kind for layout in fullest[1:]} <= {one.form.kind for one in others}:
+        raise ambiguous_kinds(table, kinds)
     layout = fullest[0]
     for role, places in layout.columns.items():
         if role in ALIASES and len(places) > 1:
             raise _ambiguous(table, role, places)
-    return Layout(layout.form, _check_unique(table, {**layout.columns, **_extras(table, explicit, layout.columns)}))
+    extras = _extras(table, explicit, layout.columns)
+    return [
+        Layout(layout.form, _check_unique(table, {**layout.columns, **extras})),
+        *(Layout(one.form, {**extras, **one.columns}) for one in others),
+    ]
+
+
+def ambiguous_kinds(table: Table, kinds: Collection[str]) -> ValueError:
+    """Return the error that the columns can be answers to different kinds of questions."""
+    return value_error(
+        f"{table.path}: the columns {table.titles} can be answers to different questions",
+        "pass {kind}",
+        kind=tuple(kind for kind in KINDS if kind in kinds),
+    )
+
+
+def _of_other_kinds(fitting: Sequence[Layout], first: Layout) -> list[Layout]:
+    """Return the layouts that use other columns than the first one, and that determine the kind of question."""
+    kinds_of: dict[frozenset[int], set[str]] = {}
+    for layout in fitting:
+        kinds_of.setdefault(layout.used, set()).add(layout.form.kind)
+    return [
+        layout
+        for layout in fitting
+        if layout.used != first.used
+        and len(kinds_of[layout.used]) == 1
+        and all(role not in ALIASES or len(places) == 1 for role, places in layout.columns.items())
+    ]
 
 
 def _check_unique(table: Table, by_role: dict[str, tuple[int, ...]]) -> dict[str, tuple[int, ...]]:

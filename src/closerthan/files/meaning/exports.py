@@ -25,7 +25,7 @@ from closerthan.comparisons.column_names import fits, plain
 from closerthan.files.formats.json.nested_json import is_object_column
 from closerthan.files.formats.tables import MISSING, Column, Table, TableWrapper
 from closerthan.files.formats.text.lists import expand_lists
-from closerthan.files.meaning.columns import Layout, find_layout
+from closerthan.files.meaning.columns import Layout, find_layout, find_layouts
 from closerthan.files.meaning.reading import ColumnChoice
 from closerthan.files.meaning.survey_tools import gorilla_table, qualtrics_table
 
@@ -130,7 +130,10 @@ class Export:
                 answers = [place for place, name in enumerate(table.names) if name and plain(name) in self.tool.any_of]
                 self.table = NamedTable(table, answers, {"0": "-1"})
                 self.table.object_info = {"numbering": "names", **table.object_info}  # levels such as 0.25 are names
-        self.layout = self._find_layout(kind, columns)
+        # Tools write tables with one kind of question, so other columns have other meanings.
+        self.layout, *self.other_layouts = (
+            find_layouts(table, kind, columns) if self.tool is None else [self._find_layout(kind, columns)]
+        )
 
     def _find_layout(self, kind: str | None, columns: Columns | None) -> Layout:
         try:

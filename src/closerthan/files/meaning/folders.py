@@ -27,7 +27,7 @@ _SUFFIXES = (*TEXTS, *OTHERS, ".zip", ".hdf5", ".h5")
 _PERSON = "participant"
 _ONE_PERSON = "the answers in each file without a participant are taken to be those of one person, named after the file"
 _MAX_LISTED = 6  # number of names in a message
-_OPTIONAL = ("participant", "time", "side")
+_OPTIONAL = ("participant", "answer", "time", "side")
 _NUMBER = re.compile(r"_?\d+$")  # the position in a list, at the end of a column name
 
 

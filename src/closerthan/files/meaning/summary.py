@@ -89,7 +89,7 @@ class Summary:
         dropped = counts_in_words(self.dropped)
         lines = {
             "file": f"{self.path} ({self.format})",
-            "question": f"{self.kind}: {RULES[self.kind]}",
+            "question": f"{self.kind}: {RULES[self.kind]}" if self.kind in RULES else self.kind,
             "columns": ", ".join(f"{role} = {column}" for role, column in self.columns.items()),
             "objects": f"{self.n_objects:,}{unmentioned}; in the file they are {numbering} ({self.numbering_reason})",
             "answers"

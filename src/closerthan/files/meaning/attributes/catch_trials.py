@@ -17,6 +17,7 @@ from closerthan.files.formats.tables import MISSING, Table, abbreviated
 from closerthan.files.meaning.attributes.conditions import Conditions, SelectedRows, find_column
 from closerthan.files.meaning.columns import Layout
 from closerthan.files.meaning.interpretation import Interpretation
+from closerthan.files.meaning.several_kinds import interpret
 from closerthan.messages import value_error
 
 __all__ = [
@@ -157,14 +158,14 @@ class CheckCount(NamedTuple):
     n_passed: int
 
 
-def count_checks(table: Table, layout: Layout, rows: NDArray[np.bool_]) -> Mapping[str, CheckCount]:
+def count_checks(table: Table, layouts: Sequence[Layout], rows: NDArray[np.bool_]) -> Mapping[str, CheckCount]:
     """Count each person's catch trials with a known correct answer; the person is "" if people are unknown."""
     trials = SelectedRows(table, np.flatnonzero(rows))
     try:
-        passed, failed = _outcomes(Interpretation(trials, layout))
+        passed, failed = _outcomes(interpret(trials, layouts))
     except ValueError:  # these rows cannot be read as answers about objects
         return {}
-    return _by_person(trials, layout, passed, failed)
+    return _by_person(trials, layouts[0], passed, failed)
 
 
 def unmarked_checks(
