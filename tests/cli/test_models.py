@@ -173,7 +173,7 @@ def test_errors_name_the_file_of_the_matrix(features):
         stderr = run(*command, "a_matrix.npy", "--matrix", "dissimilarities", code=2).stderr
         assert "error: a_matrix.npy has" in stderr
     np.save("same.npy", np.ones((15, 2)))
-    stderr = run("align", "people.csv", "features.npy", "same.npy", "--similarity", "euclidean", code=2).stderr
+    stderr = run("align", "people.csv", "same.npy", "--similarity", "euclidean", code=2).stderr
     assert "error: same.npy: all features are the same" in stderr
 
 
