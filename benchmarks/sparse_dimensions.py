@@ -160,7 +160,12 @@ def measured_fits(
     clock, n_threads = clock_of(options), 1 if options.one_core else None
     began = clock()
     result = ct.sparse_dimensions(
-        answers, options.dims, device=options.device, n_refits=options.refits, n_threads=n_threads
+        answers,
+        options.dims,
+        device=options.device,
+        n_refits=options.refits,
+        n_threads=n_threads,
+        penalty=options.penalty,
     )
     seconds = clock() - began
     scores.append(scored(name, f"closerthan, {options.refits} refits", seconds, result.weights, test, true))
@@ -295,6 +300,7 @@ def main() -> None:
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--dims", type=int, default=60)
     parser.add_argument("--refits", type=int, default=5)
+    parser.add_argument("--penalty", type=float, help="penalty of closerthan; by default chosen by held-out answers")
     parser.add_argument("--answers", type=float, nargs="*", default=[1e6, 4e6])
     parser.add_argument("--batches", type=int, nargs="*", default=[100, 1000])
     parser.add_argument("--penalties", type=float, nargs="*", default=[0.0005, 0.002, 0.004, 0.008])
