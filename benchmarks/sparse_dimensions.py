@@ -2,6 +2,7 @@
 
     python -m benchmarks.sparse_dimensions                    people's answers and simulated ones; writes the page
     python -m benchmarks.sparse_dimensions --quick            few answers; writes nothing
+    python -m benchmarks.sparse_dimensions --one-core ...     one thread each, processor time instead of elapsed time
     python -m benchmarks.sparse_dimensions --device cuda --json gpu.json      on a GPU; writes a file instead
     python -m benchmarks.sparse_dimensions --page "H200=gpu.json" ...         writes the page from such files
     python -m benchmarks.sparse_dimensions --marks            are dimensions that are marked reproducible really there?
@@ -27,6 +28,7 @@ import argparse
 import json
 import os
 import time
+from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 from typing import NamedTuple
@@ -99,11 +101,14 @@ def scored(answers: str, method: str, seconds: float, x: np.ndarray, test: Choic
     )  # fmt: skip
 
 
-def adam(rows: np.ndarray, n_objects: int, batch: int, penalty: float, seconds: float, device: str) -> np.ndarray:
+def adam(rows: np.ndarray, n_objects: int, batch: int, penalty: float, options: argparse.Namespace) -> np.ndarray:
     """Return the rows of SPoSE, trained with Adam on (similar, similar, odd) answers for at most some seconds."""
     import torch
 
-    began = time.perf_counter()
+    clock, device, seconds = clock_of(options), options.device, options.adam_seconds
+    if options.one_core:
+        torch.set_num_threads(1)
+    began = clock()
     generator = torch.Generator().manual_seed(0)
     order = torch.randperm(len(rows), generator=generator)
     triplets = torch.as_tensor(rows.astype(np.int64))[order].to(device)
@@ -118,14 +123,14 @@ def adam(rows: np.ndarray, n_objects: int, batch: int, penalty: float, seconds: 
         return -torch.log_softmax(scores, dim=0)[0].mean()
 
     best, best_x, waited = np.inf, x.detach().cpu().numpy(), 0
-    while time.perf_counter() - began < seconds and waited < WINDOW:
+    while clock() - began < seconds and waited < WINDOW:
         for part in torch.randperm(len(training), generator=generator).to(device).split(batch):
             optimiser.zero_grad(set_to_none=True)
             (loss(training[part]) + penalty / n_objects * x.abs().sum()).backward()
             optimiser.step()
             with torch.no_grad():
                 x.clamp_(min=0.0)
-            if time.perf_counter() - began > seconds:
+            if clock() - began > seconds:
                 break
         with torch.no_grad():
             measured = float(torch.cat([loss(part)[None] * len(part) for part in held_out.split(1 << 16)]).sum())
@@ -133,6 +138,11 @@ def adam(rows: np.ndarray, n_objects: int, batch: int, penalty: float, seconds: 
         if measured < best:
             best, best_x, waited = measured, x.detach().cpu().numpy().copy(), 0
     return best_x[:, best_x.max(axis=0) > 0.1].astype(np.float64)
+
+
+def clock_of(options: argparse.Namespace) -> Callable[[], float]:
+    """Return the clock that measures fits: processor time on one core, otherwise elapsed time."""
+    return time.process_time if options.one_core else time.perf_counter
 
 
 def spose_rows(answers: ct.Comparisons) -> np.ndarray:
@@ -147,18 +157,28 @@ def measured_fits(
     name: str, answers: ct.Comparisons, test: Choices, true: np.ndarray | None, options: argparse.Namespace
 ) -> list[Score]:
     scores = []
-    began = time.perf_counter()
-    result = ct.sparse_dimensions(answers, options.dims, device=options.device, n_refits=options.refits)
-    seconds = time.perf_counter() - began
+    clock, n_threads = clock_of(options), 1 if options.one_core else None
+    began = clock()
+    result = ct.sparse_dimensions(
+        answers,
+        options.dims,
+        device=options.device,
+        n_refits=options.refits,
+        n_threads=n_threads,
+        penalty=options.penalty,
+    )
+    seconds = clock() - began
     scores.append(scored(name, f"closerthan, {options.refits} refits", seconds, result.weights, test, true))
     print(scores[-1], result.candidates, f"{int(result.is_reproducible.sum())} reproducible", flush=True)
     if true is not None:
         reproducible = result.weights[:, result.is_reproducible]
         if reproducible.shape[1]:
             print("  reproducible ones:", scored(name, "reproducible", seconds, reproducible, test, true), flush=True)
-    began = time.perf_counter()
-    alone = ct.sparse_dimensions(answers, options.dims, device=options.device, n_refits=0, penalty=result.penalty)
-    scores.append(scored(name, "closerthan, penalty fixed", time.perf_counter() - began, alone.weights, test, true))
+    began = clock()
+    alone = ct.sparse_dimensions(
+        answers, options.dims, device=options.device, n_refits=0, penalty=result.penalty, n_threads=n_threads
+    )
+    scores.append(scored(name, "closerthan, penalty fixed", clock() - began, alone.weights, test, true))
     print(scores[-1], flush=True)
     if options.only_ours:
         return scores
@@ -166,10 +186,10 @@ def measured_fits(
     tried = []
     for batch in options.batches:
         for strength in options.penalties:
-            began = time.perf_counter()
-            x = adam(rows, answers.n_objects, batch, strength, options.adam_seconds, options.device)
+            began = clock()
+            x = adam(rows, answers.n_objects, batch, strength, options)
             method = f"Adam, batch {batch:,}, lambda {strength:g}"
-            tried.append(scored(name, method, time.perf_counter() - began, x, test, true))
+            tried.append(scored(name, method, clock() - began, x, test, true))
             print(tried[-1], flush=True)
     return scores + tried
 
@@ -276,9 +296,11 @@ def write_page(files: list[str]) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--one-core", action="store_true", help="measure the processor time of one thread")
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--dims", type=int, default=60)
     parser.add_argument("--refits", type=int, default=5)
+    parser.add_argument("--penalty", type=float, help="penalty of closerthan; by default chosen by held-out answers")
     parser.add_argument("--answers", type=float, nargs="*", default=[1e6, 4e6])
     parser.add_argument("--batches", type=int, nargs="*", default=[100, 1000])
     parser.add_argument("--penalties", type=float, nargs="*", default=[0.0005, 0.002, 0.004, 0.008])

@@ -81,6 +81,18 @@ def test_scores_are_written_and_shown(points, tmp_path):
     assert repr(scores).startswith("FeatureScores(2 models, cosine: ")
 
 
+@pytest.mark.parametrize(("n_rows", "is_remarked"), [((20, 20), False), ((20, 15), True)])
+def test_a_remark_says_if_models_were_scored_on_different_answers(points, n_rows, is_remarked):
+    answers = ct.Comparisons.from_triplets([[0, 1, 2], [3, 4, 5], [0, 18, 19]], unmentioned="ignore")
+    matrix = -np.linalg.norm(points[:, None] - points, axis=2)
+    models = {}
+    for number, n_known in enumerate(n_rows):
+        models[f"m{number}"] = model = matrix.copy()
+        model[n_known:] = model[:, n_known:] = np.nan
+    remarks = ct.score_features(models, answers, similarity="similarities").remarks
+    assert any("not scored on the same answers" in remark for remark in remarks) == is_remarked
+
+
 def test_no_model_and_no_known_object_are_errors(points):
     answers = ct.Comparisons.from_triplets([["a", "b", "c"]])
     with pytest.raises(ValueError, match="features is empty"):

@@ -155,7 +155,9 @@ class SparseDimensions:
                 f"{which}."
             )
         if self.n_dims and self.n_dims == self.settings.n_dims and self.settings.n_dims < self.n_objects:
-            used = "The only dimension is" if self.n_dims == 1 else f"All {self.n_dims} dimensions are"
+            used = {1: "The only dimension is", 2: "Both dimensions are"}.get(
+                self.n_dims, f"All {self.n_dims} dimensions are"
+            )
             text = f"{used} in use, so there may be more"
             sentences.append(Message(text, "start with a larger {n_dims}", n_dims=2 * self.n_dims))
         if self.stopped_by:

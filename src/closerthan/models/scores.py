@@ -22,6 +22,9 @@ from closerthan.wording import counted, html_table, percent, percent_range
 __all__ = ["FeatureScores", "score_features"]
 
 UNNAMED = "features"
+DIFFERENT_ANSWERS = (  # a remark
+    "The models were not scored on the same answers; to compare them, give all of them features of the same objects."
+)
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
@@ -123,6 +126,7 @@ def remarks_about(
             for name, count in n_left_out.items()
             if count
         ),
+        *([DIFFERENT_ANSWERS] if len(set(n_left_out.values())) > 1 else []),
     ]
 
 

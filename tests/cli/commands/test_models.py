@@ -93,6 +93,16 @@ def test_aligned_features_are_written_with_their_scores(features):
     assert "people-aligned exists" in run("align", "people.csv", "features.npy", code=2).stderr
 
 
+def test_constant_features_do_not_prevent_the_alignment_of_others(features):
+    ct.files.write_comparisons(ct.answers_from(features, 100, similarity="euclidean"), "people.csv")
+    np.save("constant.npy", np.ones_like(features))
+    options = ("--similarity", "euclidean", "--folds", 2, "--strength", 1)
+    shown = run("align", "people.csv", "constant.npy", "features.npy", *options).output
+    assert "Not aligned: constant.npy: all features are the same" in " ".join(shown.split())
+    with open("people-aligned/aligned.csv", newline="") as file:
+        assert {row["model"] for row in csv.DictReader(file)} == {"features"}
+
+
 def test_errors_of_align_name_the_option(features):
     ct.files.write_comparisons(ct.answers_from(features, 100), "people.csv")
     wrong = (("--hold-out", "people"), ("--towards", "one"), ("--similarity", "taxi"), ("--rank", "7"))
@@ -163,7 +173,7 @@ def test_errors_name_the_file_of_the_matrix(features):
         stderr = run(*command, "a_matrix.npy", "--matrix", "dissimilarities", code=2).stderr
         assert "error: a_matrix.npy has" in stderr
     np.save("same.npy", np.ones((15, 2)))
-    stderr = run("align", "people.csv", "features.npy", "same.npy", "--similarity", "euclidean", code=2).stderr
+    stderr = run("align", "people.csv", "same.npy", "--similarity", "euclidean", code=2).stderr
     assert "error: same.npy: all features are the same" in stderr
 
 

@@ -320,7 +320,7 @@ def align(
 
     import closerthan as ct
     from closerthan.cli.output import save_figures, stem, written_folder
-    from closerthan.cli.screen import end_with_folder, print_columns, print_sentences
+    from closerthan.cli.screen import end_with_folder, in_terms_of_options, print_columns, print_sentences
     from closerthan.files import write_map
     from closerthan.models.aligned_scores import TITLES
     from closerthan.report.static_page import Section, write_summary_page
@@ -336,23 +336,33 @@ def align(
     folder = output.path(file, "aligned", contents)
     people = _people(file, models.values(), reading)
     alignments = {}
+    problems = []
     for path, (title, model) in zip(features, models.items(), strict=True):
-        with _named_in_errors(path):
-            alignments[title] = ct.align(
-                model.table,
-                people,
-                names=model.names,
-                **asdict(search),
-                n_threads=threads,
-                seed=seed,
-                progress=sys.stderr.isatty(),
-            )
+        try:
+            with _named_in_errors(path):
+                alignments[title] = ct.align(
+                    model.table,
+                    people,
+                    names=model.names,
+                    **asdict(search),
+                    n_threads=threads,
+                    seed=seed,
+                    progress=sys.stderr.isatty(),
+                )
+        except ParameterError:
+            raise
+        except ValueError as error:
+            problems.append(message_of(error))
+    if not alignments:
+        raise ValueError(problems[0])
     scores = ct.AlignedScores(alignments)
+    remarks = [*scores.remarks, *(prefixed("Not aligned: ", problem) for problem in problems)]
     with written_folder(folder, replace=output.force) as draft:
         scores.to_csv(draft / "aligned.csv")
         figure = scores.plot(title=f"Accuracy by {search.similarity}")
         save_figures(draft, {"aligned.png": figure}, output.figure_format)
-        section = Section("Accuracy on held-out answers", titles=TITLES, rows=scores.rows(), sentences=scores.remarks)
+        sentences = [in_terms_of_options(remark) for remark in remarks]
+        section = Section("Accuracy on held-out answers", titles=TITLES, rows=scores.rows(), sentences=sentences)
         title = f"Features aligned with the answers in {stem(file)}"
         description = "Accuracy of each model on held-out answers"
         write_summary_page(draft / "report.html", title, [section], {description: figure})
@@ -361,5 +371,5 @@ def align(
             alignment.save(draft / f"{names[title]}-map.npz")
     print_columns(TITLES, scores.rows())
     typer.echo("")
-    print_sentences(scores.remarks)
+    print_sentences(remarks)
     end_with_folder(folder, contents, "")
