@@ -235,30 +235,58 @@ PICKS = {  # kind of answer, and the comparisons (near option, far option) of on
 }
 WORLDS = ((20, 2, 200), (20, 2, 800), (40, 3, 400))  # objects, dimensions, answers
 GUESSED = 0.05  # fraction of comparisons that are guessed
+NOISE = 0.35  # standard deviation of the logarithm of a perceived distance
 SEEDS, NEW_ANSWERS = 10, 2_000
 
 
-def picks_by(x: Array, kind: str, number: int, rng: np.random.Generator) -> Comparisons:
-    """Return answers by Luce's rule with the similarity of ste, about random screens."""
-    pairs = np.array(PICKS[kind])
-    screens = np.array([rng.permutation(len(x))[: 2 + pairs.max()] for _ in range(number)])
-    rows = np.stack([np.repeat(screens[:, :1], len(pairs), axis=1), *(screens[:, 1 + of] for of in pairs.T)], axis=2)
-    asked = Comparisons.from_triplets(
-        rows.reshape(-1, 3), answers=np.repeat(np.arange(number), len(pairs)), n_objects=len(x), unmentioned="ignore"
-    )
+def luce_picks(x: Array, kind: str, number: int, rng: np.random.Generator) -> Comparisons:
+    """Return answers by Luce's rule with the similarity of ste, about random screens; some comparisons are guessed."""
+    asked = answers_in_order(x, kind, screens_of(x, kind, number, rng))
     truth = ct.Result(x, ct.History(()), "solver", 0, settings=ct.Settings(loss="ste"))
     return AnswersToDraw.on_map(truth, asked, slope=1.0, lapse=GUESSED).drawn(rng)
+
+
+def thurstonian_picks(x: Array, kind: str, number: int, rng: np.random.Generator) -> Comparisons:
+    """Return answers of people who order the options by distances with noise; some answers are guesses."""
+    screens = screens_of(x, kind, number, rng)
+    options = screens[:, 1:]
+    distances = np.linalg.norm(x[options] - x[screens[:, :1]], axis=2)
+    perceived = distances * np.exp(NOISE * rng.standard_normal(distances.shape))
+    perceived[rng.random(number) < GUESSED] = 1.0  # the options of a random screen are in random order
+    ordered = np.take_along_axis(options, np.argsort(perceived, axis=1, kind="stable"), axis=1)
+    return answers_in_order(x, kind, np.hstack([screens[:, :1], ordered]))
+
+
+def screens_of(x: Array, kind: str, number: int, rng: np.random.Generator) -> Array:
+    """Return random screens: the reference object and the options."""
+    size = 2 + np.array(PICKS[kind]).max()
+    return np.array([rng.permutation(len(x))[:size] for _ in range(number)])
+
+
+def answers_in_order(x: Array, kind: str, screens: Array) -> Comparisons:
+    """Return the answers that pick the first options of the screens."""
+    pairs = np.array(PICKS[kind])
+    rows = np.stack([np.repeat(screens[:, :1], len(pairs), axis=1), *(screens[:, 1 + of] for of in pairs.T)], axis=2)
+    return Comparisons.from_triplets(
+        rows.reshape(-1, 3),
+        answers=np.repeat(np.arange(len(screens)), len(pairs)),
+        n_objects=len(x),
+        unmentioned="ignore",
+    )
+
+
+PEOPLE = {"Luce's rule": luce_picks, "noisy distances": thurstonian_picks}
 
 
 def picks() -> None:
     """Print the scores of maps on new answers, with loss and penalty chosen as by default."""
     rows = []
-    for kind, (n_objects, n_dims, number) in itertools.product(PICKS, WORLDS):
+    for people, kind, (n_objects, n_dims, number) in itertools.product(PEOPLE, PICKS, WORLDS):
         scores = np.zeros((SEEDS, 2, 4))
         for seed in range(SEEDS):
             rng = np.random.default_rng(seed)
             x = rng.standard_normal((n_objects, n_dims))
-            train, test = (picks_by(x, kind, size, rng) for size in (number, NEW_ANSWERS))
+            train, test = (PEOPLE[people](x, kind, size, rng) for size in (number, NEW_ANSWERS))
             for which, likelihood in enumerate(LIKELIHOODS):
                 one = measured(train, test, n_dims, likelihood)
                 scores[seed, which] = one.accuracy, one.calibrated, one.error, one.seconds
@@ -267,6 +295,7 @@ def picks() -> None:
         before, after = scores.mean(axis=0)
         rows.append(
             (
+                people,
                 kind,
                 f"{n_objects}",
                 f"{n_dims}",
@@ -280,6 +309,7 @@ def picks() -> None:
         )
         print(*rows[-1], sep=" | ", flush=True)
     header = (
+        "people",
         "answers",
         "objects",
         "dimensions",

@@ -45,10 +45,10 @@ def differences(printed, shown):
             allowed = 1e9
         elif (
             after == "%"
-            or re.fullmatch(r"0\.\d{2,}\)?:?", shown[place])
+            or re.fullmatch(r"-?\d+\.\d|0\.\d{2,}\)?:?", shown[place])
             or after == "percentage"
             or before in ("interval", "to")
-        ):  # per cent; the p-value of a test
+        ):  # per cent, percentage points; the p-value of a test
             allowed = 1.0
         else:  # what a map says to each question, or a count
             allowed = 100 if after in ("as", "the") else 0
