@@ -82,6 +82,8 @@ def check_about(result: Result, comparisons: Comparisons | None) -> None:
 
 def _race(result: Result) -> list[Fact]:
     """Return a fact about the loss and its penalty, and how they were chosen."""
+    by_people = result.settings is not None and result.settings.by == "people"
+    held_out = "answers of held-out people" if by_people else "held-out answers"
     if result.runner_up is None:
         value, note = result.loss_name, ""
         if result.penalty or result.candidates:
@@ -89,16 +91,14 @@ def _race(result: Result) -> list[Fact]:
             note = "the penalty is on squared distances, per object"
         if result.candidates:
             penalties = (one.penalty for one in result.candidates)
-            tried = sorted((p, percent(error)) for p, error in zip(penalties, result.comparable_errors, strict=True))
-            note += "; its strength was chosen by the error on held-out answers: "
-            note += ", ".join(f"{p:g} {error}" for p, error in tried)
+            trials = sorted(zip(penalties, result.comparable_errors, strict=True))
+            note += f"; its strength was chosen by the error on {held_out}: "
+            note += ", ".join(f"{percent(error)} with {penalty:g}" for penalty, error in trials)
         return [Fact("Loss", value, note)]
     winner = result.candidates[0]
     value = f"{winner.loss} with penalty {winner.penalty:g}" + (
         f", {words}" if (words := result.choice_in_words) else ""
     )
-    by_people = result.settings is not None and result.settings.by == "people"
-    held_out = "answers of held-out people" if by_people else "held-out answers"
     best = {winner.loss: winner.held_out_error}
     for candidate, error in zip(result.candidates, result.comparable_errors, strict=True):
         best[candidate.loss] = min(best.get(candidate.loss, math.inf), error)
