@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 import pytest
 
-from closerthan.comparisons import Choices, Comparisons
+from closerthan.comparisons import Choices, Comparisons, Trials
 
 
 def pairs_by_choice(choices: Choices) -> list[list[list[int]]]:
@@ -93,6 +93,13 @@ def test_comparisons_of_an_answer_that_contradict_each_other_are_refused(rows):
         choices_of([*before, *rows], [0] * len(before) + [1] * len(rows))
     people = [0] * len(before) + list(range(1, len(rows) + 1))
     assert choices_of([*before, *rows], [0] * (len(before) + len(rows)), people=people).n_answers == len(rows) + 1
+
+
+def test_an_error_about_contradictory_comparisons_names_the_line_of_the_file():
+    rows = [[0, 1, 2], [1, 0, 2], [1, 2, 0]]
+    answers = Comparisons.from_triplets(rows, answers=[0, 1, 1], trials=Trials(lines=[2, 4, 5]))
+    with pytest.raises(ValueError, match="the answer in line 4 of the file contradict each other"):
+        Choices.of(answers)
 
 
 def test_some_answers_are_taken_whole():

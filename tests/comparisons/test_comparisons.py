@@ -152,7 +152,7 @@ class TestBadInput:
         refused("row 1: y is nan", y=[1, np.nan, 1])
         refused("one label per row", y=[1, 1])
         refused("row 1: y is nan", y=pd.array([True, None, False], dtype="boolean"))
-        refused("no comparison is left: 3 ties were dropped", y=[0, 0, 0], ties="drop")
+        refused("no comparison is left after dropping 3 ties", y=[0, 0, 0], ties="drop")
         refused('"error" or "drop"', ties="skip")
 
     def test_weights(self):

@@ -160,6 +160,7 @@ def test_a_dimension_that_does_not_reappear_is_marked(dimensions):
         ({"held_out": 0.0}, "held_out is 0.0; it must be positive and at most 0.4"),
         ({"by": "people"}, "people"),
         ({"by": "comparisons"}, "unit of whole answers"),
+        ({"by": "persons"}, "unit of whole answers: auto, answers, blocks or people$"),
         ({"n_refits": -1}, "n_refits"),
     ],
 )

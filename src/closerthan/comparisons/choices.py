@@ -108,7 +108,7 @@ class Choices:
             weights = np.bincount(answer, weights) / np.bincount(answer)
         n_near, n_far = _distinct(answer, near), _distinct(answer, far)
         several = (n_near > 1) & (n_far > 1)
-        _check_consistent(answer, near, far, several, rows)
+        _check_consistent(answer, near, far, several, rows, comparisons.lines)
         least = ((n_far == 1) & (n_near > 1))[answer]
         chosen, other = np.where(least, far, near), np.where(least, near, far)
 
@@ -220,7 +220,12 @@ class Choices:
 
 
 def _check_consistent(
-    answer: Numbers, near: Numbers, far: Numbers, several: NDArray[np.bool_], rows: NDArray[np.intp]
+    answer: Numbers,
+    near: Numbers,
+    far: Numbers,
+    several: NDArray[np.bool_],
+    rows: NDArray[np.intp],
+    lines: NDArray[np.int32] | None,
 ) -> None:
     """Raise an error if the comparisons of an answer contradict each other, so that they cannot be from one choice.
 
@@ -239,8 +244,10 @@ def _check_consistent(
         is_far[farther] = True
         remaining = is_far[nearer]
         if remaining.all():
+            row = int(rows[owner[0]])
+            place = f"row {row}" if lines is None else f"line {lines[row]} of the file"
             raise ValueError(
-                f"the comparisons of the answer in row {rows[owner[0]]} contradict each other: they say that one pair "
+                f"the comparisons of the answer in {place} contradict each other: they say that one pair "
                 "is closer than another one and, directly or through other pairs, the opposite; an answer is one "
                 "choice or ranking, so give comparisons of different answers different numbers"
             )

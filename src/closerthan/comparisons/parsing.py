@@ -15,7 +15,7 @@ from closerthan.comparisons.on_disk import large_file, survey_rows, weight_summa
 from closerthan.comparisons.rows import pairs_of, reversed_rows, same_pair, self_pair
 from closerthan.comparisons.trials import Trials
 from closerthan.messages import value_error
-from closerthan.wording import listed
+from closerthan.wording import counts_in_words
 
 CHUNK = 1 << 20  # rows checked at a time, so that checking 10^8 rows needs no second copy of them
 LIMIT = np.iinfo(np.int32).max
@@ -89,8 +89,8 @@ def parse(data: Any, n_columns: int, y: ArrayLike | None, options: ComparisonOpt
         )
         rows = rows[keep]
         if not len(rows):
-            reasons = listed([f"{number:,} {reason.replace('_', '-')}" for reason, number in dropped.items()])
-            raise ValueError(f"no comparison is left: {reasons} were dropped; a fit needs at least one")
+            reasons = counts_in_words(dropped)
+            raise ValueError(f"no comparison is left after dropping {reasons}; a fit needs at least one")
     if n_objects < 3:
         raise ValueError(f"there are {n_objects} objects; a map needs at least 3")
     _refuse_same_pairs(rows, keep, names)

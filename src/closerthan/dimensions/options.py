@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any, Self, TypedDict
 
 from closerthan.checks import ParameterError, check_keywords, number, whole
+from closerthan.comparisons.grouping import BY
 from closerthan.registry import JsonObject
 
 __all__ = ["SPARSE_DEFAULTS", "SparseOptions", "SparseSettings"]
@@ -66,7 +67,7 @@ class SparseSettings:
             number("time_limit", self.time_limit, lambda it: it > 0, "be a positive number of seconds")
         if self.seed is not None:
             whole("seed", self.seed, least=0)
-        if self.by == "comparisons":
+        if self.by not in BY or self.by == "comparisons":
             raise ParameterError("by", self.by, "it must be a unit of whole answers: auto, answers, blocks or people")
 
     @classmethod

@@ -74,8 +74,8 @@ def embed(
         Luce's choice rule. This needs a loss with a similarity (ste, tste, ckl; other losses are summed over
         comparisons), answers in memory, and a solver other than gram. A ranking, a set of several objects, or the odd
         one of more than three counts as several choices. "auto" means "comparisons", which are faster to fit and
-        predict as well if two or three options are shown, but not if there are eight. For answers that are single
-        comparisons, such as triplets, there is no difference.
+        predict as well, except if there are many options and people answer by Luce's rule. For answers that are single
+        comparisons, such as triplets, there is no difference, and the result says "comparisons".
     solver
         A name from ``SOLVERS`` or a solver object such as ``SVRG(batch_size=20)``. "hogwild" uses all threads for one
         large fit, but the same seed does not give the same bits: see :class:`closerthan.solvers.Hogwild`.

@@ -103,7 +103,8 @@ def fit(inputs: Inputs, settings: Settings, run: Run) -> Result:
     outputs: list[Any] = [None] * len(starts)
     with _interruptible(monitors, cancelled) as interrupted, contextlib.ExitStack() as stack:
         objective = stack.enter_context(objective_of(settings, run.device, train, held_out))
-        fits_answers = objective.has_surrogate_walk
+        if settings.likelihood == "answers" and not objective.has_surrogate_walk:  # where there is no difference, too
+            settings = dataclasses.replace(settings, likelihood="comparisons")
         require(objective, type(solver).__name__, solver.needs)
         with compile_notice(run.progress), run.ctrl_c.raised_at_once():
             objective.prepare(solver.needs, settings.n_dims)
@@ -152,7 +153,7 @@ def fit(inputs: Inputs, settings: Settings, run: Run) -> Result:
         best_epoch=epoch,
         best_start=winner,
         starts=tuple(ends),
-        settings=dataclasses.replace(settings, likelihood="answers") if fits_answers else settings,
+        settings=settings,
         names=answers.names,
     )
 

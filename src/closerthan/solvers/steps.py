@@ -111,7 +111,7 @@ class StabilizedBB:
     epsilon
         The paper's eps. None means the larger of ``per_object / n_objects`` and ``1 / (longest * draws)``.
     first
-        The step size of the first epoch. None: ``0.5 * n_objects / draws``.
+        The step size of the first epoch. None means ``0.5 * n_objects / draws``.
     per_object
         The curvature of one object's row below which steps no longer grow.
     longest

@@ -75,15 +75,15 @@ class SVRG(Solver):
     step
         The step rule: ``StabilizedBB()`` gives SVRG-SBB, ``Constant()`` plain SVRG.
     batch_size
-        Number of comparisons per step. None: 1, or 1/32 of the data where such batches are large enough to be divided
-        among threads.
+        Number of comparisons per step. None means 1, or 1/32 of the data where such batches are large enough to be
+        divided among threads.
     draws
         Number of comparisons drawn per epoch (the paper's m). None means the number of comparisons in the data.
     sampling
         "shuffled": passes over the data in random order; "uniform": independent draws, as in the paper.
     module_epochs
         Number of epochs per module of Algorithm 2 (the paper's S). A module starts from the output of the previous
-        module, with the rule's first step. None: Algorithm 1.
+        module, with the rule's first step. None means Algorithm 1.
     output
         "best": the best snapshot; "last": the last snapshot; "random": an iterate drawn uniformly from all of them,
         the one that Theorem 2 is about. With `module_epochs`, it is also the output of each module: "random" is

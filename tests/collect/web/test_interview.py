@@ -216,6 +216,16 @@ def test_codes_distinguish_complete_failed_and_declined(tmp_path):
     store.close()
 
 
+def test_a_skipped_check_is_neither_passed_nor_failed(tmp_path):
+    interview, store = interview_of(tmp_path, shares=Shares(check=0.3), skip=True)
+    joined(interview)
+    kind = "SELECT kind FROM questions WHERE id = ?"
+    state = answer_all(interview, choose=lambda question: "skip" if store.value(kind, question["id"]) == "check" else 0)
+    assert store.value("SELECT count(*) FROM questions WHERE kind = 'check'") >= 3
+    assert state["stage"] == "complete"
+    store.close()
+
+
 def test_declining_stores_only_a_count(tmp_path):
     interview, store = interview_of(tmp_path, recruiter=RECRUITERS["prolific"])
     assert interview.decline(KEY) == interview.decline(KEY)

@@ -68,7 +68,7 @@ def test_objects_in_the_order_of_their_numbers_have_no_positions(written):
     assert any("in the order of their numbers" in note for note in answers.summary.notes)
 
 
-def test_ties_of_a_collected_study_are_kept_apart_in_its_folder_and_in_its_export(tmp_path):
+def test_ties_of_a_collected_study_are_kept_apart_in_its_folder_and_in_its_exports(tmp_path):
     interview, store = interview_of(tmp_path, tie=True)
     joined(interview)
     turns = itertools.count()
@@ -77,9 +77,11 @@ def test_ties_of_a_collected_study_are_kept_apart_in_its_folder_and_in_its_expor
                          "WHERE said = 'tie' AND kind NOT IN ('practice', 'check')")  # fmt: skip
     lines = list(answer_lines(store, interview.study, Access(tmp_path)))
     (tmp_path / "answers.csv").write_text("".join(lines))
+    complete = answer_lines(store, interview.study, Access(tmp_path), everything=True)
+    (tmp_path / "all-answers.csv").write_text("".join(complete))
     store.close()
     assert n_ties > 0
-    for path in (tmp_path, tmp_path / "answers.csv"):
+    for path in (tmp_path, tmp_path / "answers.csv", tmp_path / "all-answers.csv"):
         kept, dropped = read_answers(path), read_answers(path, ties="drop")
         assert (len(kept.ties), dropped.ties, dropped.summary.dropped["ties"]) == (n_ties, None, n_ties)
         assert np.array_equal(kept.comparisons.rows, dropped.comparisons.rows)

@@ -29,8 +29,8 @@ def answer_lines(
     ----------
     everything
         Whether to include practice questions, skipped questions and all ties. Without them, checks are included,
-        which ``closerthan fit`` ignores because of their kind, and ties between two objects, with the label 0, which it
-        keeps apart from the other answers.
+        which ``closerthan fit`` ignores because of their kind, and ties between two objects. Their label is 0, so that
+        they are kept apart from the other answers.
     identities
         Whether to write the recruiter's ids instead of their keyed hashes.
 
@@ -40,7 +40,7 @@ def answer_lines(
     def name_of(participant: int, person: str | None) -> str:
         return spreadsheet_safe(person) if identities and person else access.pseudonym(participant, person)
 
-    options = {"everything": everything, "ties": not everything and has_ties(store.stream, study.screen)}
+    options = {"everything": everything, "ties": has_ties(store.stream, study.screen)}
     yield csv_line(answer_header(study.screen, **options))
     yield from map(csv_line, answer_rows(store.stream, study.screen, name_of, **options))
 

@@ -26,7 +26,7 @@ _DESCRIPTIONS = {
     "anchor": "Name of the object with which the others were compared",
     "near": "Name of the object that the participant chose as closer to the anchor",
     "far": "Name of the object that the participant did not choose",
-    "label": "0 if the participant called both objects equally close to the anchor, otherwise 1",
+    "label": "0 if the participant called both objects equally close to the anchor, 1 if one was chosen",
     "near_side": "Side on which the chosen object was shown: left or right",
     "odd": "Name of the object that the participant chose as the odd one out",
     "left": "Name of the object that was shown on the left",

@@ -8,9 +8,10 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NotRequired, TypedDict
 
+from closerthan.collect.choosing.quality import passed_checks
 from closerthan.collect.choosing.question_drawer import NoQuestionLeftError, QuestionDrawer
 from closerthan.collect.store.admission import admission, places_by_condition, study_state
-from closerthan.collect.store.answers import ANSWERED, joined, objects_of, picks_of
+from closerthan.collect.store.answers import joined, objects_of, picks_of
 from closerthan.collect.store.database import Store
 from closerthan.collect.store.keyed_codes import is_pilot_ticket, withdrawal_code
 from closerthan.collect.study.description import Study
@@ -473,17 +474,10 @@ class Interview:
         return message
 
     def _finish(self, participant: int) -> None:
-        wrong, checks = 0, 0
-        rows = self._store.rows(
-            f"""SELECT {ANSWERED} FROM questions JOIN answers ON question = id
-            WHERE participant = ? AND kind = 'check' AND said <> 'fault'""",
-            participant,
-        )
-        for row in rows:
-            checks += 1
-            picks = picks_of(row)
-            wrong += not (picks and self.study.screen.passed(objects_of(row), picks))
-        self._end(participant, "failed" if self.study.fails_checks(checks, wrong) else "complete")
+        among = f"AND participant = {participant}"
+        n_passed, n_checks = passed_checks(self._store, self.study.screen, among)[participant]
+        failed = self.study.fails_checks(n_checks, n_checks - n_passed)
+        self._end(participant, "failed" if failed else "complete")
 
     def _end(self, participant: int, state: str) -> None:
         self._store.change(

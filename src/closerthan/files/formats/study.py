@@ -156,9 +156,9 @@ def answer_rows(
     name_of
         Returns the name of a participant, given the number and the recruiter's id.
     everything
-        Whether to include practice questions, skipped questions and ties, which are not fitted.
+        Whether to include practice questions and skipped questions, which are not fitted, and all ties.
     ties
-        Whether to include ties between two objects, with the label 0, and the label 1 for all other answers.
+        Whether to include ties between two objects, with the label 0, and the label 1 for choices.
     """
     names = {row["number"]: row["name"] for row in query("SELECT number, name FROM objects")}
     rows = query(
@@ -171,7 +171,7 @@ def answer_rows(
         ORDER BY questions.participant, place"""
     )
     for row in rows:
-        is_tie = ties and screen.kind == "closer" and row["said"] == "tie" and row["kind"] != "check"
+        is_tie = ties and screen.kind == "closer" and row["said"] == "tie" and (everything or row["kind"] != "check")
         if not everything and ((row["said"] != "choice" and not is_tie) or row["kind"] == "practice"):
             continue
         objects = [names[number] for number in objects_of(row)]
@@ -179,7 +179,8 @@ def answer_rows(
         time = datetime.fromtimestamp(row["at"], UTC).isoformat(timespec="milliseconds")
         answer = [*objects, ""] if is_tie else _answer_cells(screen, objects, picks_of(row))
         cells = [name_of(row["participant"], row["person"]), *answer]
-        cells += [int(not is_tie)] if ties and screen.kind == "closer" else []
+        label = 0 if is_tie else 1 if row["said"] == "choice" else ""
+        cells += [label] if ties and screen.kind == "closer" else []
         cells += [*(row[column] for column in _RESPONSE), *(extra if everything else ())]
         yield [
             *cells,

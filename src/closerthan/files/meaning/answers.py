@@ -413,7 +413,9 @@ def _select_rows(export: Export, reading: Reading) -> _Selection:
     if not table.n_rows:
         raise ValueError(f"{table.path} is empty: it has no answers")
     layouts = [layout]
-    if export.other_layouts and not all_cells_filled(table, layout).all():
+    n_roles = len(layout.form.roles)
+    has_rivals = any(len(other.form.roles) == n_roles for other in export.other_layouts)  # neither is more complete
+    if export.other_layouts and (has_rivals or not all_cells_filled(table, layout).all()):
         layouts = [layout, *export.other_layouts]
         combined = combined_layout(layouts)
         answer_columns = {*combined.objects, *combined.labels}

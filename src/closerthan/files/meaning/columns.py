@@ -166,7 +166,7 @@ def find_layouts(
         fullest = [layout for layout in fitting if _names_winner_and_loser(table, layout)] or fullest
     kinds = {layout.form.kind for layout in fullest}
     others = [] if one_kind or kind is not None or required else _of_other_kinds(fitting, fullest[0])
-    if len(kinds) > 1 and not {layout.form.kind for layout in fullest[1:]} <= {one.form.kind for one in others}:
+    if not kinds <= {one.form.kind for one in (fullest[0], *others)}:
         raise ambiguous_kinds(table, kinds)
     layout = fullest[0]
     for role, places in layout.columns.items():
@@ -189,17 +189,22 @@ def ambiguous_kinds(table: Table, kinds: Collection[str]) -> ValueError:
 
 
 def _of_other_kinds(fitting: Sequence[Layout], first: Layout) -> list[Layout]:
-    """Return the layouts that use other columns than the first one, and that determine the kind of question."""
+    """Return a layout of each other kind than that of the first one; its columns determine the kind of question."""
     kinds_of: dict[frozenset[int], set[str]] = {}
     for layout in fitting:
         kinds_of.setdefault(layout.used, set()).add(layout.form.kind)
-    return [
+    others = [
         layout
         for layout in fitting
-        if layout.used != first.used
+        if layout.form.kind != first.form.kind
+        and layout.used != first.used
         and len(kinds_of[layout.used]) == 1
         and all(role not in ALIASES or len(places) == 1 for role, places in layout.columns.items())
     ]
+    of_kind: dict[str, Layout] = {}
+    for layout in sorted(others, key=lambda layout: -len(layout.form.roles)):
+        of_kind.setdefault(layout.form.kind, layout)
+    return list(of_kind.values())
 
 
 def _check_unique(table: Table, by_role: dict[str, tuple[int, ...]]) -> dict[str, tuple[int, ...]]:

@@ -4,6 +4,7 @@ A row belongs to the kind whose columns are filled: ``anchor``, ``left``, ``righ
 ``item_1``, ``item_2``, ``item_3`` and ``odd`` in the next.
 """
 
+import itertools
 from collections import Counter
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -57,12 +58,11 @@ def _rows_of_layouts(table: Table, layouts: Sequence[Layout]) -> list[_Part]:
         [sum(~table.column(place).is_empty() for place in _needed(layout)) for layout in layouts], axis=1
     )
     owner = np.where(filled.any(axis=1), np.where(filled, n_cells, -1).argmax(axis=1), n_cells.argmax(axis=1))
-    for number, layout in enumerate(layouts):
-        for other in layouts[number + 1 :]:
-            both = filled[:, number] & filled[:, layouts.index(other)]
-            nested = layout.used <= other.used or other.used <= layout.used
-            if both.any() and layout.form.kind != other.form.kind and not nested:
-                raise ambiguous_kinds(table, {layout.form.kind, other.form.kind})
+    for first, second in itertools.combinations(range(len(layouts)), 2):
+        one, other = layouts[first], layouts[second]
+        nested = one.used <= other.used or other.used <= one.used
+        if not nested and (filled[:, first] & filled[:, second]).any():
+            raise ambiguous_kinds(table, {one.form.kind, other.form.kind})
     return [_Part(layouts[number], np.flatnonzero(owner == number)) for number in np.unique(owner).tolist()]
 
 
@@ -143,7 +143,7 @@ class SeveralKinds(Interpretation):
         return {part.kind for part in self._parts}
 
     def comparisons(self, keep: Mask | None) -> DerivedRows:
-        """Return the comparisons implied by the rows in ``keep`` (None: all)."""
+        """Return the comparisons implied by the rows in ``keep``, or by all rows if it is None."""
         codes, sources = [], []
         for part, rows, new_codes in zip(self._parts, self._rows_of_parts, self._new_codes, strict=True):
             inside = None if keep is None else keep[rows]
@@ -153,6 +153,9 @@ class SeveralKinds(Interpretation):
             triplets = "quadruplet" in self._kinds and derived.rows.shape[1] == 3
             codes.append(new_codes[derived.rows[:, [0, 1, 0, 2]] if triplets else derived.rows])
             sources.append(rows[derived.source])
+        if not codes:
+            width = 4 if "quadruplet" in self._kinds else 3
+            return DerivedRows(np.empty((0, width), dtype=np.int32), np.empty(0, dtype=np.intp))
         source = np.concatenate(sources)
         order = np.argsort(source, kind="stable")
         return DerivedRows(np.concatenate(codes)[order], source[order])

@@ -4,6 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from closerthan.comparisons.column_names import plain
+from closerthan.files.formats.study import marks_ties
 from closerthan.files.formats.tables import Table
 from closerthan.files.meaning.attributes.catch_trials import NO, YES
 
@@ -34,9 +35,15 @@ def kind_and_reply(table: Table) -> tuple[int, int] | None:
 
 
 def unanswered_rows(table: Table, kind: int, said: int) -> NDArray[np.bool_]:
-    """Return a mask of the practice questions, and of the questions that were answered without a choice."""
+    """Return a mask of the practice questions, and of the questions that were answered without a choice.
+
+    A tie is an answer if the table has labels, by which ties are read, unless it answers a check.
+    """
     kinds, replies = table.column(kind), table.column(said)
     is_practice = np.array([label == "practice" for label in kinds.labels], dtype=bool)
+    is_check = np.array([label == "check" for label in kinds.labels], dtype=bool)
     has_choice = np.array([label == "choice" for label in replies.labels], dtype=bool)
-    rows: NDArray[np.bool_] = is_practice[kinds.codes] | ~has_choice[replies.codes]
+    is_tie = np.array([label == "tie" and marks_ties(table.names) for label in replies.labels], dtype=bool)
+    has_answer = has_choice[replies.codes] | (is_tie[replies.codes] & ~is_check[kinds.codes])
+    rows: NDArray[np.bool_] = is_practice[kinds.codes] | ~has_answer
     return rows

@@ -85,3 +85,43 @@ def test_files_of_a_folder_need_no_numbers_if_each_row_is_an_answer(tmp_path):
     (tmp_path / "closer.csv").write_text("anchor,near,far\nant,bee,cat\ncat,bee,ant\n")
     answers = read_answers(tmp_path).comparisons
     assert np.bincount(answers.answers).tolist() == [1, 1, 2, 1]
+
+
+@pytest.mark.parametrize(
+    ("header", "rows"),
+    [
+        ("item_1,item_2,item_3,odd,central", ["ant,bee,cat,ant,bee", "bee,cat,dog,dog,cat"]),
+        ("anchor,shown_1,shown_2,shown_3,chosen,rank_1,rank_2", ["ant,bee,cat,dog,bee,bee,cat"] * 2),
+    ],
+)
+def test_a_table_whose_rows_all_answer_two_questions_is_an_error(written, header, rows):
+    path = written("\n".join([header, *rows]) + "\n")
+    with pytest.raises(ValueError, match=r"can be answers to different questions; pass kind"):
+        read_answers(path)
+
+
+@pytest.mark.parametrize(
+    ("header", "rows", "incomplete"),
+    [
+        ("anchor,near,far,left,right,response", ["a,b,c,b,c,f", "b,c,a,a,c,j"], "c,,,a,b,f"),
+        ("left,right,winner,loser,anchor", ["x.png,y.png,b,c,a", "y.png,x.png,c,a,b"], "x.png,y.png,a,,c"),
+        ("anchor,shown_1,shown_2,shown_3,rank_1,rank_2", ["a,b,c,d,b,c", "b,a,c,d,c,d"], "c,a,,b,a,b"),
+    ],
+)
+def test_an_empty_cell_does_not_change_the_columns_of_a_table_with_one_kind(written, header, rows, incomplete):
+    complete = read_answers(written("\n".join([header, *rows]) + "\n", "complete.csv"))
+    answers = read_answers(written("\n".join([header, *rows, incomplete]) + "\n"), missing="drop")
+    assert answers.summary.dropped == {"missing": 1}
+    assert answers.summary.columns == complete.summary.columns
+    assert named(answers.comparisons) == named(complete.comparisons)
+
+
+def test_an_empty_cell_does_not_change_the_columns_of_a_further_kind(tmp_path):
+    with pytest.raises(ValueError, match="'ant' is ranked, but it is not among the objects shown"):
+        read(tmp_path, CLOSER, RANK, "bob,dog,,,,,,,,,,,,ant,cat")
+
+
+def test_rows_of_several_kinds_may_all_be_unusable(tmp_path):
+    rows = ["ann,ant,ant,bee,,,,,,,,,,,", "ann,,,,,ant,ant,bee,,,,,,,"]
+    with pytest.raises(ValueError, match="is empty"):
+        read(tmp_path, *rows)
