@@ -14,6 +14,7 @@ from closerthan.accuracy import (
     log_probability_of_sets,
     pair_scores,
     pair_similarities,
+    similarities_of_pairs,
 )
 from closerthan.comparisons import Choices, Comparisons
 from closerthan.evaluate.answer_accuracy import answer_accuracy
@@ -83,6 +84,30 @@ def test_cosine_ignores_lengths():
     choices = Choices.of(Comparisons.from_triplets([[0, 1, 2]]))
     x = np.array([[1.0, 0.0], [5.0, 5.0], [0.0, 0.0]])
     assert pair_similarities(choices, x, "cosine").tolist() == pytest.approx([math.sqrt(0.5), 0.0])
+
+
+@pytest.mark.parametrize("offset", [0.0, 1e3, 1e5])
+def test_equal_distances_tie_far_from_the_origin_too(offset):
+    pairs = np.column_stack(np.triu_indices(10, 1))
+    similar = similarities_of_pairs(pairs, offset + 0.1 * np.arange(10.0)[:, None], "euclidean")
+    assert len(np.unique(similar)) == 9
+
+
+@pytest.mark.parametrize("similarity", ["dot", "cosine"])
+def test_the_order_of_the_features_breaks_no_ties(similarity):
+    x = np.random.default_rng(0).normal(size=(200, 30))
+    pairs = np.column_stack(np.triu_indices(200, 1))
+    orders = [similarities_of_pairs(pairs, x[:, order], similarity) for order in (slice(None), slice(None, None, -1))]
+    assert np.array_equal(*orders)
+
+
+@pytest.mark.parametrize("offset", [0.0, 1e6])
+def test_rounding_keeps_the_order_of_distances_that_differ(offset):
+    x = np.random.default_rng(0).normal(size=(20, 2))
+    pairs = np.column_stack(np.triu_indices(20, 1))
+    similar = similarities_of_pairs(pairs, np.column_stack([x, np.full(20, offset)]), "euclidean")
+    distances = np.linalg.norm(x[pairs[:, 0]] - x[pairs[:, 1]], axis=1)
+    assert np.array_equal(np.argsort(similar), np.argsort(-distances))
 
 
 def test_an_unknown_similarity_is_refused_by_name():

@@ -75,13 +75,17 @@ def pair_similarities(choices: Choices, embedding: ArrayLike, similarity: str = 
 
 
 def similarities_of_pairs(pairs: NDArray[Any], x: Array, similarity: str) -> Array:
-    """Return the similarity of each pair of rows of ``x``, to about 12 digits, so that ties are equal numbers.
+    """Return the similarity of each pair of rows of ``x``, rounded so that pairs that tie have equal numbers.
+
+    Rounding errors are proportional to the length L of the longest row, not to the similarity: a distance is rounded to
+    a multiple of about ``L 2**-40``, a dot product to one of about ``L**2 2**-40``, and a cosine likewise with L = 1.
 
     Examples
     --------
     >>> similarities_of_pairs(np.array([[0, 1]]), np.array([[1.0, 0.0], [2.0, 0.0]]), "cosine")
     array([1.])
-    >>> one, other = similarities_of_pairs(np.array([[0, 1], [1, 2]]), np.array([[0.1], [0.2], [0.3]]), "euclidean")
+    >>> x = np.array([[1000.1], [1000.2], [1000.3]])
+    >>> one, other = similarities_of_pairs(np.array([[0, 1], [1, 2]]), x, "euclidean")
     >>> bool(one == other)
     True
     """
@@ -90,6 +94,7 @@ def similarities_of_pairs(pairs: NDArray[Any], x: Array, similarity: str) -> Arr
     if similarity == "cosine":
         lengths = np.linalg.norm(x, axis=1, keepdims=True)
         x = np.divide(x, lengths, out=np.zeros_like(x), where=lengths > 0)
+    longest = np.frexp(np.linalg.norm(x, axis=1).max(initial=0.0))[1]
     scores = np.empty(len(pairs))
     for begin in range(0, len(scores), _CHUNK):
         one, other = (x[objects] for objects in pairs[begin : begin + _CHUNK].T)
@@ -100,13 +105,13 @@ def similarities_of_pairs(pairs: NDArray[Any], x: Array, similarity: str) -> Arr
             np.negative(part, out=part)
         else:
             np.einsum("pc,pc->p", one, other, out=part)
-            size = np.einsum("pc,pc->p", np.abs(one), np.abs(other))
-            part[np.abs(part) < size * 2.0**-PRECISION] = 0.0  # the rounding errors of terms that cancel
-    return without_rounding_errors(scores)
+    if similarity == "euclidean":  # an error e of a distance d is one of 2 d e of its square
+        return _rounded(scores, longest + (np.frexp(scores)[1] + 1) // 2 - PRECISION)
+    return _rounded(scores, 2 * longest - PRECISION)
 
 
 def without_rounding_errors(values: Array) -> Array:
-    """Return values rounded to ``PRECISION`` bits, so that those that differ by rounding errors are equal.
+    """Return values rounded to ``PRECISION`` bits, so that those with rounding errors in their last bits are equal.
 
     Examples
     --------
@@ -114,8 +119,12 @@ def without_rounding_errors(values: Array) -> Array:
     >>> bool(one == other)
     True
     """
-    fraction, exponent = np.frexp(values)
-    return np.asarray(np.ldexp(np.round(np.ldexp(fraction, PRECISION)), exponent - PRECISION))
+    return _rounded(values, np.frexp(values)[1] - PRECISION)
+
+
+def _rounded(values: Array, exponent: NDArray[Any]) -> Array:
+    """Return values rounded to multiples of ``2**exponent``."""
+    return np.asarray(np.ldexp(np.round(np.ldexp(values, -exponent)), exponent))
 
 
 def pair_scores(choices: Choices, log_odds: Callable[[Comparisons], Array]) -> Array:

@@ -5,7 +5,17 @@ from collections.abc import Mapping
 from types import EllipsisType
 from typing import Protocol, TypeAlias
 
-__all__ = ["Message", "Notation", "Suggested", "as_argument", "filled_in", "message_of", "prefixed", "value_error"]
+__all__ = [
+    "Message",
+    "Notation",
+    "Suggested",
+    "as_argument",
+    "filled_in",
+    "message_of",
+    "prefixed",
+    "value_error",
+    "with_full_stop",
+]
 
 _PLACE = re.compile(r"\{(\w+)\}")  # placeholder of an argument
 
@@ -96,6 +106,19 @@ def prefixed(prefix: str, message: str) -> str:
     'pass {ties}'
     """
     return message.with_problem(prefix + message.problem) if isinstance(message, Message) else prefix + message
+
+
+def with_full_stop(message: str) -> str:
+    """Return a message as a sentence; a :class:`Message` remains one.
+
+    Examples
+    --------
+    >>> with_full_stop("Not aligned: a.npy"), with_full_stop(Message("row 17 is a tie", "pass {ties}", ties="drop"))
+    ('Not aligned: a.npy.', 'row 17 is a tie; pass ties="drop".')
+    """
+    if isinstance(message, Message):
+        return Message(message.problem, f"{message.way_out}.", **message.arguments)
+    return f"{message}."
 
 
 def filled_in(template: str, notation: Notation, arguments: Mapping[str, Suggested]) -> str:

@@ -1,6 +1,7 @@
 """Alignment of features with answers: what it predicts, what it claims, and how it is shown."""
 
 import csv
+import dataclasses
 
 import numpy as np
 import pytest
@@ -113,6 +114,13 @@ def test_scores_say_that_new_objects_were_not_measured():
     points = np.random.default_rng(0).normal(size=(5, 2))
     aligned = ct.align(points, ct.answers_from(points, 30), strength=1.0, n_folds=2)
     assert "m, new objects: not measured" in " ".join(ct.AlignedScores({"m": aligned}).remarks)
+
+
+@pytest.mark.parametrize("other", [0, 1])
+def test_scores_say_if_models_were_aligned_with_different_answers(aligned, other):
+    one, two = (dataclasses.replace(aligned, left_out=np.arange(1500) == number) for number in (0, other))
+    remarks = ct.AlignedScores({"one": one, "two": two}).remarks
+    assert any("not scored on the same answers" in remark for remark in remarks) == (other != 0)
 
 
 def test_scores_need_alignments_with_an_accuracy():

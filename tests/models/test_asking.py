@@ -283,6 +283,14 @@ def test_an_error_about_other_columns_names_those_of_questions(tmp_path):
     assert "is not a table of questions (anchor, left, right;" in shown
 
 
+def test_errors_about_options_name_them(tmp_path):
+    ct.files.write_comparisons(random_answers("triplet"), tmp_path / "people.csv")
+    done = closerthan("ask", str(tmp_path / "people.csv"), "--command", "cat", "--kind", "pairs", code=2)
+    shown = " ".join(done.stderr.split())
+    assert "--kind is 'pairs'; choose from: triplet" in shown
+    assert "not a table of questions" not in shown
+
+
 def test_the_questions_of_people_are_asked_and_compared_with_their_answers(program, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     ct.files.write_comparisons(random_answers("odd-one-out"), "people.csv")

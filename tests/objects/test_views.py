@@ -75,7 +75,7 @@ def test_responsibilities_and_shares_are_probabilities(found):
     assert (np.diff(found.shares) <= 0).all()
 
 
-def test_telling_answers_are_right_on_their_own_map_alone(two_views, found):
+def test_distinguishing_answers_are_right_on_their_own_map_alone(two_views, found):
     answers, truth, _ = two_views
     for view, rows in enumerate(found.distinguishing(answers, 10)):
         assert len(rows) == 10
@@ -87,7 +87,7 @@ def test_telling_answers_are_right_on_their_own_map_alone(two_views, found):
         assert len(set(truth[rows])) == 1
 
 
-def test_telling_answers_are_not_all_about_one_object_that_is_far_off():
+def test_distinguishing_answers_are_not_all_about_one_object_that_is_far_off():
     line = np.arange(12.0)[:, None]
     rows = ct.datasets.simulated(line, 2000, seed=0).rows
     other = np.random.default_rng(0).permutation(line)

@@ -137,7 +137,10 @@ def test_answers_without_a_probability_are_left_out():
     answers = ct.Comparisons.from_triplets([[0, 1, 2], *two_nearest, [1, 3, 4]], answers=[5, 6, 6, 6, 6, 7])
     rest, sentence = without_sets(answers)
     assert rest.rows.tolist() == [[0, 1, 2], [1, 3, 4]]
-    assert sentence.startswith("1 of 3 answers name several objects in no particular order")
+    assert sentence == (
+        "1 of 3 answers name several objects in no particular order; these are left out, because the model has no "
+        "probability for them"
+    )
 
 
 def test_answers_without_a_probability_are_refused_if_there_are_no_others():

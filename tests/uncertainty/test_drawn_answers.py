@@ -1,3 +1,4 @@
+import dataclasses
 import itertools
 
 import numpy as np
@@ -39,12 +40,12 @@ def test_answers_of_every_kind_are_drawn_with_the_probabilities_of_the_choice_ru
     np.testing.assert_allclose(counts / n_answers, values, atol=4 * 0.5 / np.sqrt(n_answers))
 
 
-def test_comparisons_are_guessed_as_often_as_required():
-    answers = on_map(QUESTIONS["nearest of four"], 4000, lapse=0.2)
-    far_away = answers.scores * 50
-    drawn = AnswersToDraw(answers.answers, answers.choices, answers.questions, far_away, answers.lapses)
-    rows = drawn.drawn(np.random.default_rng(0)).rows
-    best, worst = far_away[:4].argmax() + 1, far_away[:4].argmin() + 1
-    right = np.sum((rows[:, 1] == best) & (rows[:, 2] == worst))
-    wrong = np.sum((rows[:, 1] == worst) & (rows[:, 2] == best))
-    assert wrong / (right + wrong) == pytest.approx(0.1, abs=0.02)
+@pytest.mark.parametrize("name", QUESTIONS)
+def test_comparisons_are_guessed_as_often_as_required(name):
+    """Without lapses, a clear answer implies no wrong comparison, except for the odd one of more than three objects."""
+    answers = on_map(QUESTIONS[name], 8000, lapse=0.2)
+    clear = dataclasses.replace(answers, scores=answers.scores * 1000)
+    error, without_lapses = (
+        ct.triplet_error(one.drawn(np.random.default_rng(0)), X) for one in (clear, dataclasses.replace(clear, lapse=0))
+    )
+    assert error == pytest.approx(0.2 * 0.5 + 0.8 * without_lapses, abs=0.015)

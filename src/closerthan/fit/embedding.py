@@ -83,8 +83,8 @@ def embed(
         The first map, of shape (n_objects, n_dims). None draws it at random.
     seed
         Seed of everything random, except for the parts of the answers on which "auto" compares losses and penalties:
-        these are always the same, so that two seeds choose the same. The same seed gives the same map, bit for bit, for
-        any number of threads (not with the solver hogwild); None draws a new one.
+        these are always the same, so that two seeds choose the same without a time limit. The same seed gives the same
+        map, bit for bit, for any number of threads (not with the solver hogwild); None draws a new one.
     epochs
         Maximum number of epochs.
     tolerance

@@ -9,9 +9,9 @@ halving; Jamieson and Talwalkar 2016).
 
 In each round, all candidates start from the same map, fitted to the same part of the answers. A few iterations then
 suffice, and no candidate has a luckier start than another. The parts do not depend on the seed of the fit, as in most
-estimators with built-in cross-validation, so two seeds choose the same candidate: several are usually about as good as
-the best, and chance in the parts decides between them. Finally, short fits from several random starts are made with
-the winner on all answers, and the best start is run to its end.
+estimators with built-in cross-validation, so without a time limit two seeds choose the same candidate: several are
+usually about as good as the best, and chance in the parts decides between them. Finally, short fits from several random
+starts are made with the winner on all answers, and the best start is run to its end.
 
 If the user chooses a solver other than polyak, the race still uses Polyak steps and L-BFGS, and the other solver runs
 all starts of the winner to their end.

@@ -92,8 +92,8 @@ class AlignedScores(Mapping[str, Alignment]):
             if alignment.new_objects is None and alignment.new_answers is not None
         ]
         measured = next(one for alignment in self.values() for one in alignment.held_out.values())
-        n_left_out = {name: one.n_left_out for name, one in self.items()}
-        return gains + remarks_about(measured.aligned, self.ceilings, n_left_out)
+        left_out = {name: one.left_out for name, one in self.items()}
+        return gains + remarks_about(measured.aligned, self.ceilings, left_out)
 
     def rows(self) -> list[tuple[str, ...]]:
         """Return the scores as text, for a table with the titles ``TITLES``."""

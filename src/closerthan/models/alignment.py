@@ -132,8 +132,8 @@ class Alignment(FittedPositions):
         Accuracy on answers about objects that no training answer mentions; None if it was not measured.
     ceilings
         Noise ceilings of the answers; empty if no question was repeated.
-    n_left_out
-        Number of answers about objects without features.
+    left_out
+        Mask of the answers about objects without features.
     """
 
     embedding: Array
@@ -148,7 +148,12 @@ class Alignment(FittedPositions):
     new_answers: HeldOutGain | None = None
     new_objects: HeldOutGain | None = None
     ceilings: tuple[NoiseCeiling, ...] = ()
-    n_left_out: int = 0
+    left_out: NDArray[np.bool_] = dataclasses.field(default_factory=lambda: np.zeros(0, dtype=bool))
+
+    @property
+    def n_left_out(self) -> int:
+        """Number of answers about objects without features."""
+        return int(self.left_out.sum())
 
     def transform(self, features: ArrayLike) -> Array:
         """Return the positions of objects with these features, such as new objects."""
@@ -279,7 +284,7 @@ def align(
         raise ParameterError("n_folds", n_folds, "it must be 0 or at least 2")
     table = feature_table("features", features)
     labels = names_of_rows(names, len(table))
-    comparisons, rows_of, n_left_out = _with_features(Comparisons.of(answers, unmentioned="ignore"), labels, len(table))
+    comparisons, rows_of, left_out = _with_features(Comparisons.of(answers, unmentioned="ignore"), labels, len(table))
     cross_validations = _Validation(table[np.maximum(rows_of, 0)], comparisons, settings, n_folds)
     n_threads = n_cores() if n_threads is None else whole("n_threads", n_threads)
     linear, new_answers, new_objects = cross_validations.run(n_threads, options.get("progress", False))
@@ -297,22 +302,23 @@ def align(
         new_answers=new_answers,
         new_objects=new_objects,
         ceilings=tuple(answer_ceilings(comparisons)),
-        n_left_out=n_left_out,
+        left_out=left_out,
     )
 
 
 def _with_features(
     answers: Comparisons, names: tuple[str, ...] | None, n_rows: int
-) -> tuple[Comparisons, NDArray[np.int64], int]:
-    """Return the answers about objects with features, the row of each object, and the number of other answers."""
+) -> tuple[Comparisons, NDArray[np.int64], NDArray[np.bool_]]:
+    """Return the answers about objects with features, the row of each object, and a mask of the other answers."""
     rows_of = rows_of_objects(answers, names, n_rows)
     unknown = about_any(answers, np.flatnonzero(rows_of < 0))
+    first_rows = slice(None) if answers.answers is None else np.unique(answers.answers, return_index=True)[1]
+    of_answers = unknown[first_rows]
     if not unknown.any():
-        return answers, rows_of, 0
+        return answers, rows_of, of_answers
     if unknown.all():
         raise value_error("no answer is about objects with features", "pass {names}", names=...)
-    with_features = answers.take(~unknown)
-    return with_features, rows_of, answers.n_answers - with_features.n_answers
+    return answers.take(~unknown), rows_of, of_answers
 
 
 def _rotated(linear: FittedMap, table: Array, similarity: str) -> Array:

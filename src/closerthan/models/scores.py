@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from closerthan.accuracy import correct_choices
 from closerthan.checks import ParameterError, checked
@@ -39,14 +39,19 @@ class FeatureScores(Mapping[str, AnswerAccuracy]):
         The similarity of features.
     ceilings
         Noise ceilings of the answers; empty if no question was repeated.
-    n_left_out
-        Number of answers about objects without features, or about gaps in a matrix, by model.
+    left_out
+        Mask of the answers about objects without features, or about gaps in a matrix, by model.
     """
 
     scores: Mapping[str, AnswerAccuracy]
     similarity: str
     ceilings: tuple[NoiseCeiling, ...]
-    n_left_out: Mapping[str, int]
+    left_out: Mapping[str, NDArray[np.bool_]]
+
+    @property
+    def n_left_out(self) -> dict[str, int]:
+        """Number of answers that were left out, by model."""
+        return {name: int(mask.sum()) for name, mask in self.left_out.items()}
 
     def __getitem__(self, name: str) -> AnswerAccuracy:
         return self.scores[name]
@@ -84,7 +89,7 @@ class FeatureScores(Mapping[str, AnswerAccuracy]):
     @property
     def remarks(self) -> list[str]:
         """Sentences about the chance level, the noise ceilings, and answers that were left out."""
-        return remarks_about(next(iter(self.values())), self.ceilings, self.n_left_out, _lacking(self.similarity))
+        return remarks_about(next(iter(self.values())), self.ceilings, self.left_out, _lacking(self.similarity))
 
     @property
     def series(self) -> dict[str, Mapping[str, AnswerAccuracy]]:
@@ -94,8 +99,9 @@ class FeatureScores(Mapping[str, AnswerAccuracy]):
     def to_csv(self, path: str | Path) -> None:
         """Write one line per model: accuracy with its interval, chance level, bits, and numbers of answers."""
         titles = ("model", "accuracy", "low", "high", "chance", "bits", "answers", "left_out")
+        n_left_out = self.n_left_out
         rows = [
-            (name, one.accuracy, one.low, one.high, one.chance, one.bits, one.n_answers, self.n_left_out[name])
+            (name, one.accuracy, one.low, one.high, one.chance, one.bits, one.n_answers, n_left_out[name])
             for name, one in self.scores.items()
         ]
         whole_csv(path, titles, rows)
@@ -110,10 +116,11 @@ class FeatureScores(Mapping[str, AnswerAccuracy]):
 def remarks_about(
     accuracy: AnswerAccuracy,
     ceilings: Sequence[NoiseCeiling],
-    n_left_out: Mapping[str, int],
+    left_out: Mapping[str, NDArray[np.bool_]],
     lacking: str = "objects without features",
 ) -> list[str]:
     """Return sentences about the chance level, the noise ceilings, and answers that were left out."""
+    first, *others = left_out.values()
     return [
         f"The accuracy is that of {accuracy.noun}s; the chance level is {percent(accuracy.chance)}.",
         *(
@@ -122,11 +129,11 @@ def remarks_about(
             if ceiling.is_known
         ),
         *(
-            f"{name}: {counted(count, 'answer')} about {lacking} left out."
-            for name, count in n_left_out.items()
-            if count
+            f"{name}: {counted(int(mask.sum()), 'answer')} about {lacking} left out."
+            for name, mask in left_out.items()
+            if mask.any()
         ),
-        *([DIFFERENT_ANSWERS] if len(set(n_left_out.values())) > 1 else []),
+        *([] if all(np.array_equal(mask, first) for mask in others) else [DIFFERENT_ANSWERS]),
     ]
 
 
@@ -178,7 +185,7 @@ def score_features(
     if not models:
         raise ValueError("features is empty; pass an array, or several by name")
     scores: dict[str, AnswerAccuracy] = {}
-    left_out: dict[str, int] = {}
+    left_out: dict[str, NDArray[np.bool_]] = {}
     choices = Choices.of(comparisons)
     groups = comparisons.groups()[choices.rows]
     for name, values in models.items():
@@ -191,12 +198,12 @@ def score_features(
             raise error.renamed({"model": parameter}) from error
         unknown = np.zeros(choices.n_answers, dtype=bool)
         unknown[choices.answers[choices.choice_of_pair][np.isnan(similarities)]] = True
-        left_out[name] = int(unknown.sum())
+        left_out[name] = unknown
         if unknown.all():
             problem = f"all answers are about {_lacking(similarity)}"
             raise value_error(problem if name == UNNAMED else f"{name}: {problem}", "pass {names}", names=...)
         own, own_groups = choices, groups
-        if left_out[name]:
+        if unknown.any():
             numbers = np.arange(len(comparisons)) if comparisons.answers is None else comparisons.answers
             inside = ~unknown[np.unique(numbers, return_inverse=True)[1]]
             own = Choices.of(comparisons.take(inside))

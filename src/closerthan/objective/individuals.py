@@ -118,8 +118,8 @@ class PersonalAnswers:
         return np.asarray(individuals.x[self.objects] * np.exp(individuals.log_weights / 2)[self.people])
 
     @functools.cached_property
-    def choice_weights(self) -> NDArray[np.float64] | None:
-        """The weight of each choice, None for equal weights.
+    def weights_of_choices(self) -> NDArray[np.float64] | None:
+        """The weight of each choice, None if each is 1; unlike ``choices.choice_weights``, not divided by their mean.
 
         The odd one of more than three objects is named once, although it is the odd one of several trios: together,
         these choices count as one.
@@ -191,7 +191,7 @@ class _Block:
         choices, objects, people = answers.choices, answers.objects[rows], answers.people[rows]
         starts = choices.starts[inside.start : inside.stop + 1]
         pairs = choices.pairs[starts[0] : starts[-1]] - np.int32(rows.start)
-        weights = None if answers.choice_weights is None else answers.choice_weights[inside]
+        weights = None if answers.weights_of_choices is None else answers.weights_of_choices[inside]
         mentioned, place = np.unique(objects, return_inverse=True)
         shape = (len(mentioned), len(objects))
         sums = csr_array((np.ones(len(objects)), (place, np.arange(len(objects)))), shape=shape)
@@ -304,8 +304,8 @@ class IndividualObjective(MeanLoss):
 
         answers, choices = self.answers, self.answers.choices
         of_choice = 2 * self._penalty / choices.sizes
-        if answers.choice_weights is not None:
-            of_choice = of_choice * answers.choice_weights
+        if answers.weights_of_choices is not None:
+            of_choice = of_choice * answers.weights_of_choices
         weight = np.repeat(of_choice, choices.sizes)
         i, j = answers.objects[choices.pairs].T
         values = np.concatenate([weight, weight, -weight, -weight])

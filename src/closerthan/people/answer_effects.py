@@ -140,7 +140,7 @@ def without_sets(answers: Comparisons) -> tuple[Comparisons, str]:
         )
     numbers = np.arange(len(answers)) if answers.answers is None else answers.answers
     is_left_out = np.isin(numbers, np.asarray(numbers)[choices.rows[left_out]])
-    return answers.take(~is_left_out), f"{which}, for which there is no model of these effects, and are left out"
+    return answers.take(~is_left_out), f"{which}; these are left out, because the model has no probability for them"
 
 
 def _check_ties(placed: PlacedAnswers) -> None:

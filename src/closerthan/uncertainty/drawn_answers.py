@@ -46,8 +46,8 @@ class AnswersToDraw:
         For each answer, all pairs that were shown, as one choice.
     scores
         The log similarity of each of these pairs.
-    lapses
-        The probability of each answer not to depend on the objects.
+    lapse
+        The probability that an answer does not depend on the objects.
 
     Examples
     --------
@@ -63,15 +63,15 @@ class AnswersToDraw:
     choices: Choices
     questions: Choices
     scores: Array
-    lapses: Array
+    lapse: float
 
     @classmethod
     def on_map(cls, result: Result, answers: Comparisons, *, slope: float, lapse: float) -> "AnswersToDraw":
         """Return the questions of some answers, with the log similarities of a fitted map times ``slope``.
 
-        ``lapse`` is the rate at which comparisons are guessed. If a choice among k pairs is a lapse with probability l,
-        one of the k is chosen at random, so the comparison of two of them is wrong with probability
-        ``q = (l / k) / (1 - l + 2 l / k)`` however clear it is, and guessed at a rate of 2 q.
+        ``lapse`` is the lapse rate of a calibration: half of this fraction of all comparisons are wrong, however clear
+        they are. It is also the probability that an answer is random, since a random answer of any kind implies as many
+        wrong comparisons as right ones on average.
         """
         choices = Choices.of(answers)
         n_objects = answers.n_objects
@@ -90,12 +90,11 @@ class AnswersToDraw:
         )
         x, loss = result.embedding, result.loss
         scores = slope * pair_scores(questions, lambda rows: log_odds(rows, x, loss))
-        size, wrong = np.maximum.reduceat(choices.sizes, choices.first_choices), lapse / 2
-        return cls(answers, choices, questions, scores, size * wrong / (1 - 2 * wrong + size * wrong))
+        return cls(answers, choices, questions, scores, lapse)
 
     def drawn(self, rng: np.random.Generator) -> Comparisons:
         """Return new answers to all questions."""
-        is_lapse = rng.random(len(self.questions)) < self.lapses
+        is_lapse = rng.random(len(self.questions)) < self.lapse
         scores = np.where(is_lapse[self.questions.choice_of_pair], 0.0, self.scores)
         parts, owners = [], []
         for kind, numbers in self._kinds():

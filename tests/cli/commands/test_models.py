@@ -98,7 +98,8 @@ def test_constant_features_do_not_prevent_the_alignment_of_others(features):
     np.save("constant.npy", np.ones_like(features))
     options = ("--similarity", "euclidean", "--folds", 2, "--strength", 1)
     shown = run("align", "people.csv", "constant.npy", "features.npy", *options).output
-    assert "Not aligned: constant.npy: all features are the same" in " ".join(shown.split())
+    remark = "Not aligned: constant.npy: all features are the same; nothing can be learnt from them."
+    assert remark in " ".join(shown.split())
     with open("people-aligned/aligned.csv", newline="") as file:
         assert {row["model"] for row in csv.DictReader(file)} == {"features"}
 

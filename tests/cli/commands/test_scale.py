@@ -67,6 +67,7 @@ def test_an_observer_without_noise_does_not_prevent_the_scales_of_others(triads)
         file.writelines(f"{int(c - b > b - a)} {a} {b} {c} cy\n" for a, b, c in itertools.combinations(range(1, 6), 3))
     shown = " ".join(run("scale", triads, "--each", "who", "--replicates", 50).output.split())
     assert "No scale for who cy: there is a scale without noise that no answer contradicts" in shown
+    assert "fit a map of one dimension instead, with --dims 1." in shown
     assert {row["who"] for row in rows_of("triads-scale/scale.csv")} == {"ann", "bob"}
 
 

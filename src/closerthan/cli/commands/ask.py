@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
 
+from closerthan.checks import ParameterError
 from closerthan.cli.options import SEED, AnswersReader, reading, with_options
 from closerthan.messages import message_of, prefixed
 
@@ -150,6 +151,8 @@ def _read_questions(file: Path, question: str | None, seed: int, reading: Answer
         raise ValueError("--question is for a table of questions; the kind of people's questions is in their answers")
     try:
         contents = reading.without_split().read(file)
+    except ParameterError:
+        raise
     except ValueError as error:
         prefix = f"{file} is not a table of questions ({EXPECTED_COLUMNS}), and cannot be read as answers: "
         raise ValueError(prefixed(prefix, message_of(error))) from error

@@ -21,7 +21,7 @@ from closerthan.cli.options import (
     reading,
     with_options,
 )
-from closerthan.messages import message_of, prefixed
+from closerthan.messages import message_of, prefixed, with_full_stop
 
 if TYPE_CHECKING:
     from closerthan.comparisons import Comparisons
@@ -247,7 +247,7 @@ def score(
         {title: one[UNNAMED] for title, one in parts.items()},
         similarity,
         next(iter(parts.values())).ceilings,
-        {title: one.n_left_out[UNNAMED] for title, one in parts.items()},
+        {title: one.left_out[UNNAMED] for title, one in parts.items()},
     )
     with written_folder(folder, replace=output.force) as draft:
         scores.to_csv(draft / "scores.csv")
@@ -356,7 +356,7 @@ def align(
     if not alignments:
         raise ValueError(problems[0])
     scores = ct.AlignedScores(alignments)
-    remarks = [*scores.remarks, *(prefixed("Not aligned: ", problem) for problem in problems)]
+    remarks = [*scores.remarks, *(with_full_stop(prefixed("Not aligned: ", problem)) for problem in problems)]
     with written_folder(folder, replace=output.force) as draft:
         scores.to_csv(draft / "aligned.csv")
         figure = scores.plot(title=f"Accuracy by {search.similarity}")

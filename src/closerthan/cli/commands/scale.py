@@ -9,7 +9,7 @@ import typer
 
 from closerthan.checks import ParameterError
 from closerthan.cli.options import SEED, AnswersFile, AnswersReader, OutputFolder, Seed, reading, with_options
-from closerthan.messages import message_of, prefixed
+from closerthan.messages import message_of, prefixed, with_full_stop
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -133,7 +133,7 @@ def _estimated(
             problems.append(prefixed(f"{scaling.each} {name}: ", message_of(error)))
     if not scales:
         raise ValueError(problems[0])
-    return scales, [prefixed("No scale for ", problem) for problem in problems]
+    return scales, [with_full_stop(prefixed("No scale for ", problem)) for problem in problems]
 
 
 def _levels(text: str | None) -> list[str] | list[float] | None:
