@@ -24,7 +24,10 @@ _ClickError: Any = typer.BadParameter.__mro__[2]
 
 
 class CommandGroup(Group):
-    """The group of all commands; an error is printed as one sentence, with exit code 2."""
+    """The group of all commands; an error is printed as one sentence.
+
+    The exit status is 2, or the attribute ``exit_status`` of the exception.
+    """
 
     def main(self, args: Sequence[str] | None = None, **options: Any) -> Any:  # type: ignore[override]
         _open_streams()
@@ -45,7 +48,7 @@ class CommandGroup(Group):
                 if debug:
                     raise
                 typer.echo(f"error: {self._sentence(error)}", err=True)
-                code = ERROR
+                code = getattr(error, "exit_status", ERROR)
         sys.exit(code if isinstance(code, int) else 0)
 
     def invoke(self, ctx: Any) -> Any:

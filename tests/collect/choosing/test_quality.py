@@ -90,6 +90,16 @@ def test_answers_below_a_third_of_a_second_are_a_reason_to_look_closely(tmp_path
     store.close()
 
 
+def test_questions_that_could_not_be_shown_count_neither_as_answers_nor_in_the_median(tmp_path):
+    interview, store = interview_of(tmp_path, practice=0)
+    state = joined(interview)
+    for choice, milliseconds in ((0, 500), ({"fault": [1]}, 60_000), ({"fault": [2]}, 60_000)):
+        state = interview.answer(KEY, state["questions"][0]["id"], choice, milliseconds)
+    (person,) = people(store, interview.study, Access(tmp_path))
+    assert (person.answers, person.median_ms) == (1, 500)
+    store.close()
+
+
 def test_agreement_with_the_others_excludes_the_participants_own_answer(tmp_path):
     """Two people who contradict each other never agree with "most of the others"."""
     shares = Shares(random=0.5, shared=0.5, repeat=0, check=0)

@@ -11,7 +11,7 @@ from closerthan.collect.store.access import Access
 from closerthan.collect.store.admission import set_state
 from closerthan.collect.study.description import Codes
 from closerthan.collect.study.questionnaire import Comprehension, Item
-from closerthan.collect.web.interview import Refused
+from closerthan.collect.web.interview import Interview, Refused
 
 ITEMS = (
     Item("age", "before", "number", "How old are you?", least=18, most=120),
@@ -105,6 +105,17 @@ def test_responses_are_stored_while_the_study_is_paused(study):
     assert interview.respond(KEY, "comprehension", {"answer": 1})["stage"] == "paused"
     set_state(store, "open")
     assert answer_all(interview)["stage"] == "after"
+
+
+def test_no_response_is_stored_before_consent_to_a_changed_text(study):
+    interview, store = study
+    joined(interview)
+    later = Interview(dataclasses.replace(interview.study, consent="You agree to more."), store)
+    for form, values in (("before", {"age": 30}), ("comprehension", {"answer": 1})):
+        assert later.respond(KEY, form, values)["stage"] == "consent"
+    assert store.value("SELECT count(*) FROM responses") == store.value("SELECT count(*) FROM questions") == 0
+    assert joined(later)["stage"] == "before"
+    assert later.respond(KEY, "before", {"age": 30})["stage"] == "comprehension"
 
 
 def test_responses_to_items_that_were_removed_are_still_exported(study, tmp_path):

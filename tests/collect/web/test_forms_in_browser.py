@@ -68,7 +68,11 @@ def test_questionnaires_are_accessible_check_their_input_and_are_stored(browser,
     assert sorted(answers.split()) == ["age=30", "effort=6", 'gender="female"', "pets=null", "remarks=null"]
 
 
-NUMBERS = {"7": "at least 18.", "x": "a number.", "1,000": "a number.", "٢٥": "", "２５": "", "२५,५": "", "25.5": ""}
+NUMBERS = {
+    **dict.fromkeys(["7", "0,125", "-7", "−7"], "at least 18."),
+    **dict.fromkeys(["x", "1,000", "-1,000", "−1,000"], "a number."),
+    **dict.fromkeys(["٢٥", "２５", "२५,५", "25.5"], ""),
+}
 
 
 def test_numbers_may_have_the_digits_of_any_script(browser, tmp_path):

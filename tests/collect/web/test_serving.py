@@ -3,6 +3,7 @@
 import http.client
 import json
 import re
+import shutil
 import signal
 import socket
 import subprocess
@@ -19,6 +20,7 @@ from typer.testing import CliRunner
 from closerthan.cli import app
 from closerthan.collect.store.database import FILE, Store
 from closerthan.collect.web.application import RESCUED
+from closerthan.collect.web.serving import DatabaseLostError
 
 pytestmark = pytest.mark.slow
 COMMAND = [sys.executable, "-c", "from closerthan.cli import main; main()", "collect", "serve"]
@@ -28,16 +30,15 @@ ME = {"Authorization": f"Bearer {KEY}"}
 class Process:
     """A server process, whose port is read from its output."""
 
-    def __init__(self, folder, port=0):
-        self.process = subprocess.Popen(
-            [*COMMAND, str(folder), "--port", str(port)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-        )
+    def __init__(self, folder, port=0, host="127.0.0.1"):
+        command = [*COMMAND, str(folder), "--host", host, "--port", str(port)]
+        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         self.output = ""
         while "Ctrl-C" not in self.output:
             line = self.process.stdout.readline()
             assert line, self.process.stderr.read()
             self.output += line
-        self.port = int(re.search(r"participants +http://127\.0\.0\.1:(\d+)/", self.output)[1])
+        self.port = int(re.search(rf"participants +http://{re.escape(host)}:(\d+)/", self.output)[1])
 
     def ask(self, method, path, body=None, headers=ME):
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=30)
@@ -53,9 +54,9 @@ class Process:
         return self.process.returncode, out, err
 
 
-@pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGINT])
-def test_the_server_prints_its_addresses_and_stops_even_with_an_open_event_stream(folder, how):
-    server = Process(folder)
+@pytest.mark.parametrize(("how", "host"), [(signal.SIGTERM, "127.0.0.1"), (signal.SIGINT, "localhost")])
+def test_the_server_prints_its_addresses_and_stops_even_with_an_open_event_stream(folder, how, host):
+    server = Process(folder, host=host)
     token = (folder / "researcher-token.txt").read_text().strip()
     assert token not in server.output  # it would end up in the log of a service
     assert "researcher/\n" in server.output
@@ -112,9 +113,19 @@ def remove_the_log(folder):
 def test_a_study_whose_database_was_lost_does_not_begin_again_without_its_answers(folder, name, sentence):
     (folder / name).touch()
     result = CliRunner().invoke(app, ["collect", "serve", str(folder), "--port", "0"])
-    assert result.exit_code == 2
+    assert result.exit_code == DatabaseLostError.exit_status
     assert sentence in " ".join(result.output.split())
     assert not (folder / FILE).exists() or not (folder / FILE).stat().st_size
+
+
+def test_of_several_studies_all_must_be_lost_for_the_exit_status_that_prevents_a_restart(folder):
+    other = Path(shutil.copytree(folder, folder.parent / "other"))
+    words = ["collect", "serve", str(folder), str(other), "--port", "0"]
+    for lost in (folder, other):
+        (lost / FILE).touch()
+    assert CliRunner().invoke(app, words).exit_code == DatabaseLostError.exit_status
+    (other / "study.toml").write_text("")  # this study could be served again after its description is repaired
+    assert CliRunner().invoke(app, words).exit_code == 2
 
 
 @pytest.mark.parametrize("damage", [remove, replace, remove_the_log])
@@ -125,7 +136,7 @@ def test_the_server_stops_with_an_error_if_the_database_is_removed_or_replaced(f
     server.ask("POST", "/answer", body)
     damage(folder)
     _, err = server.process.communicate(timeout=60)
-    assert server.process.returncode == 2
+    assert server.process.returncode == DatabaseLostError.exit_status
     assert "was removed, replaced or overwritten while the study was running" in " ".join(err.split())
     with Store(folder / RESCUED) as store:
         assert store.value("SELECT count(*) FROM answers") == 1
@@ -138,7 +149,7 @@ def test_the_server_stops_with_an_error_if_a_backup_is_copied_over_the_database(
         store.backup(folder / "backup.sqlite")
     (folder / FILE).write_bytes((folder / "backup.sqlite").read_bytes())  # the file itself stays the same
     _, err = server.process.communicate(timeout=60)
-    assert server.process.returncode == 2
+    assert server.process.returncode == DatabaseLostError.exit_status
     assert "was removed, replaced or overwritten while the study was running" in " ".join(err.split())
 
 

@@ -221,7 +221,8 @@ def test_tables_in_an_archive_of_jatos_are_read_and_other_texts_left_out(tmp_pat
     ("results", "sentence"),
     [
         ({}, "has a file data.txt with answers"),
-        ({"study_result_1/comp-result_1/data.txt": "no json"}, "is neither JSON nor a table"),
+        ({"study_result_1/comp-result_1/data.txt": "no json"}, "neither records in JSON nor a table"),
+        ({"study_result_1/comp-result_1/data.txt": "42"}, "neither records in JSON nor a table"),
         ({"study_result_1/comp-result_1/data.txt": '[{"anchor": "ant", '}, "is not JSON"),
         ({"study_result_1/comp-result_1/data.txt": "[1, 2]"}, "not lists of records"),
     ],

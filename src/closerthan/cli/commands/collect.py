@@ -28,7 +28,8 @@ StudyFolders = Annotated[
     list[Path],
     typer.Argument(
         metavar="STUDY",
-        help="The folder of one or more studies, or a folder of several. The addresses of several end in their names.",
+        help="The folder of a study, the folders of several, or a folder that contains several. The addresses of "
+        "several end in their names.",
         show_default=False,
     ),
 ]

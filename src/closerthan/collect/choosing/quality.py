@@ -158,7 +158,8 @@ def people(
             f"""SELECT participant, avg(rt_ms) AS median FROM (
                 SELECT participant, rt_ms, row_number() OVER (PARTITION BY participant ORDER BY rt_ms) AS place,
                 count(*) OVER (PARTITION BY participant) AS number
-                FROM questions JOIN answers ON question = id WHERE questions.place > 0 AND rt_ms IS NOT NULL {among})
+                FROM questions JOIN answers ON question = id
+                WHERE questions.place > 0 AND said <> 'fault' AND rt_ms IS NOT NULL {among})
             WHERE place IN ((number + 1) / 2, (number + 2) / 2) GROUP BY participant"""
         )}  # fmt: skip
         screen = study.screen

@@ -48,7 +48,7 @@ _DESCRIPTIONS = {
     "state": "State of the interview: running, complete, or failed (too many wrong checks)",
     "started": "Time at which the participant gave consent, in UTC",
     "ended": "Time at which the interview ended, in UTC",
-    "answers": "Number of answers without practice",
+    "answers": "Number of answers, without practice and questions that could not be shown",
     "checks": "Number of check questions that were answered",
     "checks_passed": "Number of check questions that were answered correctly",
     "repeats": "Number of repeated questions, or of their comparisons",

@@ -128,6 +128,10 @@ class Interview:
         self._store.change("INSERT OR IGNORE INTO agreements VALUES (?, ?, ?)", participant, version, self._clock())
         self._store.change("UPDATE participants SET consent = ? WHERE number = ?", version, participant)
 
+    def _agrees(self, participant: sqlite3.Row) -> bool:
+        """Return whether a participant agreed to the current consent text."""
+        return bool(participant["consent"] == self.study.consent_version)
+
     def check_join(self, consent: str, address: Mapping[str, str]) -> None:
         """Raise Refused if somebody with this address or consent cannot join; nothing is read or stored."""
         if self.study.recruiter.is_preview(address):
@@ -243,13 +247,15 @@ class Interview:
         """Store the responses to a questionnaire, or an answer to the question about the instructions.
 
         Responses that are stored already stay as they are, so a repeated request gets the same reply. Like answers,
-        they are also stored while the study is paused.
+        they are also stored while the study is paused. If the consent text has changed, nothing is stored before the
+        participant agrees to it; the page then shows the form again.
         """
         if not isinstance(values, dict):
             raise Refused(422, "values must be an object with a value for each item")
         with self._store.writing():
             participant = self._participant(key)
-            ahead = self._next_step(participant) if participant["state"] == "running" else None
+            may_respond = participant["state"] == "running" and self._agrees(participant)
+            ahead = self._next_step(participant) if may_respond else None
             stage = None if ahead is None else ahead["stage"]
             if form == "comprehension" and stage == form:
                 return self._comprehend(key, participant["number"], values)
@@ -404,7 +410,7 @@ class Interview:
         if participant["state"] == "running":
             if study_state(self._store) == "paused" and not participant["pilot"]:
                 return {"stage": "paused", "questions": []}
-            if participant["consent"] != self.study.consent_version:
+            if not self._agrees(participant):
                 return {"stage": "consent", "questions": []}
             step = self._next_step(participant)
             if step is not None:

@@ -3,6 +3,7 @@
 import contextlib
 import errno
 import functools
+import ipaddress
 import signal
 import socket
 import sys
@@ -26,7 +27,7 @@ from closerthan.collect.web.interview import Interview
 from closerthan.collect.web.several import SeveralStudies
 from closerthan.operating_system import allow_many_files, allow_restart
 
-__all__ = ["serve"]
+__all__ = ["DatabaseLostError", "serve"]
 
 ABOUT = """\
 {title}: {objects} objects, {number} questions per participant
@@ -46,8 +47,14 @@ they stopped.
 """
 
 ON_THIS_COMPUTER = """\
-These addresses work only on this computer, unless you pass --host; the guide shows how to publish a study.
+These addresses work only on this computer, unless you pass another --host; the guide shows how to publish a study.
 """
+
+
+class DatabaseLostError(ValueError):
+    """The database of a study was lost; the exit status tells service managers that a restart does not help."""
+
+    exit_status = 4
 
 
 class _Server(uvicorn.Server):
@@ -85,8 +92,8 @@ def serve(
     with contextlib.ExitStack() as locks:
         studies = _open_studies(folders, locks)
         listening = listening_at(host, port)
-        port = listening.getsockname()[1]
-        base = (address or f"http://{'127.0.0.1' if host in ('0.0.0.0', '::') else host}:{port}").rstrip("/") + "/"
+        listening_address, port = listening.getsockname()[:2]
+        base = (address or url_of(host, port)).rstrip("/") + "/"
         for name, study in studies.items():
             _print_addresses(study, base + (f"{name}/" if name else ""))
         first = next(iter(studies.values())).folder
@@ -94,7 +101,8 @@ def serve(
         for study in studies.values():
             for problem in unfinished(study):
                 print(f"Before people take part, edit {study.folder / 'study.toml'}: {problem}.")
-        reach = ON_THIS_COMPUTER if address is None and host == "127.0.0.1" else ""
+        is_local = ipaddress.ip_address(listening_address).is_loopback
+        reach = ON_THIS_COMPUTER if address is None and is_local else ""
         token = f"{Access.FILES[0]} in {place}"
         print(FIRST_STEPS.format(reach=reach, token=token, file=f"{FILE} there"), flush=True)
         lost: list[Path] = []
@@ -137,13 +145,13 @@ def serve(
             signal.signal(number, lambda *_: None)
         server.run(sockets=[listening])
         if lost:
-            raise ValueError("; ".join(map(_loss, lost)))
+            raise DatabaseLostError("; ".join(map(_loss, lost)))
         print("stopped; all answers are saved", file=sys.stderr)
 
 
 def _open_studies(folders: Mapping[str, Path], locks: contextlib.ExitStack) -> dict[str, Study]:
     """Read the studies and lock them; of several, those that cannot be served are reported and left out."""
-    studies = {}
+    studies, errors = {}, []
     for name, folder in folders.items():
         try:
             study = read_study(folder, needs_files=True)
@@ -155,10 +163,13 @@ def _open_studies(folders: Mapping[str, Path], locks: contextlib.ExitStack) -> d
             if len(folders) == 1:
                 raise
             print(f"not served: {error}", file=sys.stderr, flush=True)
+            errors.append(error)
             continue
         studies[name] = study
     if not studies:
-        raise ValueError("none of the studies can be served; the messages above say why")
+        all_lost = all(isinstance(error, DatabaseLostError) for error in errors)
+        kind = DatabaseLostError if all_lost else ValueError
+        raise kind("none of the studies can be served; the messages above say why")
     return studies
 
 
@@ -166,11 +177,11 @@ def _check_nothing_was_lost(folder: Path) -> None:
     """Raise an error if the database was lost: after a restart by systemd or Docker, an empty study would hide that."""
     database, rescued = folder / FILE, folder / RESCUED
     if rescued.exists():
-        raise ValueError(
+        raise DatabaseLostError(
             f"{rescued} has the answers of a study whose database was lost; rename it to {FILE}, or move it elsewhere"
         )
     if database.exists() and not database.stat().st_size:
-        raise ValueError(f"{database} is empty; restore a backup, or delete the file if there were no answers")
+        raise DatabaseLostError(f"{database} is empty; restore a backup, or delete the file if there were no answers")
 
 
 def _print_addresses(study: Study, base: str) -> None:
@@ -197,6 +208,18 @@ def _loss(folder: Path) -> str:
         f"{folder / FILE} was removed, replaced or overwritten while the study was running, so the study has stopped; "
         f"{saved}"
     )
+
+
+def url_of(host: str, port: int) -> str:
+    """Return the URL at which this computer reaches a server that listens at an address.
+
+    Examples
+    --------
+    >>> url_of("0.0.0.0", 8000), url_of("::1", 8000)
+    ('http://127.0.0.1:8000', 'http://[::1]:8000')
+    """
+    name = "127.0.0.1" if host in ("0.0.0.0", "::") else f"[{host}]" if ":" in host else host
+    return f"http://{name}:{port}"
 
 
 def listening_at(host: str, port: int) -> socket.socket:

@@ -61,8 +61,8 @@ function response(item, form) {
 
 const DIGIT = /\p{Nd}/u;
 
-/** The number in a text, in the digits of any script; NaN if there is none. A comma is a decimal one, but 1,000 may mean
- * two different numbers.
+/** The number in a text, in the digits of any script; NaN if there is none. A comma is a decimal one, but 1,000
+ * counts as none, since it may mean two different numbers.
  * @type {(text: string) => number} */
 function numberIn(text) {
   const digit = (/** @type {string} */ one) => {
@@ -71,8 +71,11 @@ function numberIn(text) {
     while (DIGIT.test(String.fromCodePoint(zero - 1))) zero -= 1;
     return String((code - zero) % 10);
   };
-  const plain = text.replace(/\p{Nd}/gu, digit).replace(/[٫，]/g, ",");
-  return /^\d{1,3}(,\d{3})+$/.test(plain) ? Number.NaN : Number(plain.replace(",", "."));
+  const plain = text
+    .replace(/\p{Nd}/gu, digit)
+    .replace(/[٫，]/g, ",")
+    .replace("−", "-");
+  return /^[-+]?[1-9]\d{0,2}(,\d{3})+$/.test(plain) ? Number.NaN : Number(plain.replace(",", "."));
 }
 
 /** The error in a response, or "".

@@ -80,7 +80,9 @@ class JatosArchive(JsonArrayTable):
             raise decompression_error(self.path, error) from None
         people = {name: records for name, records in people.items() if records}
         if not people and others:
-            raise ValueError(f"{self.path}: {others[0]} is neither JSON nor a table; let the component submit JSON")
+            raise ValueError(
+                f"{self.path}: {others[0]} has neither records in JSON nor a table; let the component submit records"
+            )
         if not people:
             raise NoAnswerError(f"{self.path} is empty: none of its study results has a file data.txt with answers")
         are_records = all(isinstance(record, dict) for records in people.values() for record in records)
@@ -88,7 +90,8 @@ class JatosArchive(JsonArrayTable):
         if records is None:
             raise ValueError(f"{self.path}: the results are not lists of records, as jsPsych writes them")
         if others:
-            note = f"left out: {counted(len(others), 'result')} with neither JSON nor a table, such as {others[0]}"
+            left_out = counted(len(others), "result")
+            note = f"left out: {left_out} with neither records in JSON nor a table, such as {others[0]}"
             records = records._replace(notes=(*records.notes, note))
         self._records = records
         yield from enumerate(records.rows, 1)
