@@ -406,7 +406,7 @@ def test_the_penalty_of_a_named_loss_is_chosen(problem):
     [fact] = [fact for fact in facts(result, problem.train, None) if fact.name == "Loss"]
     assert fact.value == f"ste with penalty {result.penalty:g}"
     errors = zip(result.candidates, result.comparable_errors, strict=True)
-    assert all(f"{one.penalty:g} {error:.1%}".replace("%", " %") in fact.note for one, error in errors)
+    assert all(f"{100 * error:.1f} % with {one.penalty:g}" in fact.note for one, error in errors)
 
 
 def test_with_very_many_answers_a_named_loss_has_no_penalty_unless_asked_for():
