@@ -124,6 +124,7 @@ def test_bounds_follow_the_theorems():
     assert pl_rate(0.25, 10, 5, 2, 0.1) == pytest.approx(1 / (0.25 * n_steps * 2 * 0.1 / 2))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("batch_size", [1, 4, 16])
 def test_the_gradient_at_a_random_iterate_satisfies_the_bound_with_batches(batch_size):
     draws, epochs, smoothness, epsilon = 64, 40, 8.0, 16.0  # the curvature of a term lies between -4 and 8

@@ -19,6 +19,7 @@ def walks(objective, snapshot, batch_size):
     return [dense] + [LazyWalk(objective, snapshot)] * (batch_size == 1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("batch_size", [1, 5, 60])
 def test_lazy_and_dense_walks_equal_the_algorithm_as_printed(loss, answers, batch_size, rng):
     objective = CPUObjective(answers, loss)

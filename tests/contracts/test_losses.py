@@ -181,6 +181,7 @@ def test_a_penalty_leaves_the_answers_model_as_it_is(loss, weight):
     assert penalized.in_kernels() == Penalized(loss.in_kernels(), weight)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("share_kernels", [False, True])
 def test_a_penalty_of_0_gives_the_same_bits_as_none(answers, share_kernels, rng):
     """A kernel adds the penalty to any loss in the same way, so one loss is enough."""
@@ -202,6 +203,7 @@ def test_a_penalty_of_0_gives_the_same_bits_as_none(answers, share_kernels, rng)
         assert np.array_equal(plain, of_0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("weight", "weighted"), [(0.01, False), (1.0, True)])
 def test_a_user_defined_loss_takes_a_penalty_in_every_kernel(weight, weighted, rng):
     kind = "quadruplets" if weighted else "triplets"

@@ -132,6 +132,7 @@ class Case:
         self.x, self.y = rng.standard_normal((2, 12, 7))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", CASES)
 def test_the_bits_of_a_kernel_do_not_depend_on_the_addresses_of_its_arrays(name, rng):
     assert len(outcomes(*CASES[name](Case(rng)))) == 1

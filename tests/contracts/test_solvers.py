@@ -98,6 +98,7 @@ def test_it_counts_gradients_as_the_paper_does(names, problem):
         assert per_epoch.sum() == device.evaluated.count({"gram": "at_gram", "lbfgs": "at"}[names["solver"]]) - 1
 
 
+@pytest.mark.slow
 def test_answers_count_in_proportion_to_their_weight(names, problem):
     """Each answer is accompanied by its opposite, and the map follows those with the larger weight."""
     if names["solver"] == "batch":

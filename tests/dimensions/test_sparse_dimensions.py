@@ -38,6 +38,7 @@ def test_the_dimensions_behind_simulated_answers_are_found(answers, dimensions):
     assert (np.diff(dimensions.weights.sum(axis=0)) <= 0).all()
 
 
+@pytest.mark.slow
 def test_the_same_seed_gives_the_same_bits_for_any_number_of_threads(answers):
     one, two = (ct.sparse_dimensions(answers, 6, n_refits=1, n_threads=number) for number in (1, 2))
     assert one.weights.tobytes() == two.weights.tobytes()
@@ -57,6 +58,7 @@ def test_a_penalty_that_leaves_no_dimension_is_named(answers):
     assert result.advice == ["The penalty is so large that no dimension remains; pass penalty=50.0"]
 
 
+@pytest.mark.slow
 def test_answers_by_chance_have_no_reproducible_dimension_even_with_a_small_penalty():
     chance = odd_one_out(np.zeros((30, 1)), 1500)
     result = ct.sparse_dimensions(chance, 5, penalty=0.02, n_refits=5)
@@ -64,6 +66,7 @@ def test_answers_by_chance_have_no_reproducible_dimension_even_with_a_small_pena
     assert not result.is_reproducible.any()
 
 
+@pytest.mark.slow
 def test_a_larger_penalty_gives_a_smaller_sum_and_a_worse_fit(answers):
     fits = [
         ct.sparse_dimensions(answers, 6, n_refits=0, penalty=penalty, tolerance=1e-7) for penalty in (0.01, 0.05, 0.2)
@@ -77,6 +80,7 @@ def test_a_larger_penalty_gives_a_smaller_sum_and_a_worse_fit(answers):
     assert losses == sorted(losses)
 
 
+@pytest.mark.slow
 def test_copies_of_the_same_answers_do_not_change_the_penalty_much(answers):
     rows, number = np.asarray(answers.rows), answers.n_answers
     few = 600
@@ -93,6 +97,7 @@ def test_copies_of_the_same_answers_do_not_change_the_penalty_much(answers):
     assert four.accuracy.bits == pytest.approx(one.accuracy.bits, abs=0.25)
 
 
+@pytest.mark.slow
 def test_triplets_work_as_choices_between_two_pairs():
     triplets = ct.answers_from(BLOCKS, 6000, similarity="dot", temperature=1.0)
     result = ct.sparse_dimensions(triplets, 8, n_refits=0)

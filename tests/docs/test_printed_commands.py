@@ -103,6 +103,7 @@ def data_in(page):
     return json.loads(found[1])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("situation", slow_but(odd_names, SITUATIONS), ids=lambda situation: situation.__name__)
 def test_commands_that_a_fit_prints_can_be_pasted(situation):
     shown = closerthan("fit", *situation(), *QUICK, "--out", "map")
@@ -121,6 +122,7 @@ def test_commands_that_a_fit_prints_can_be_pasted(situation):
     assert np.array_equal(names["result"].embedding, embedding)
 
 
+@pytest.mark.slow
 def test_making_a_fit_again_makes_its_replicates_and_groups_again():
     table("plain.csv", ["anchor", "near", "far"], guesses())
     options = ["--replicates", 6, "--no-enough", "--groups", 2, "--held-out", 0.2, "--title", "Two words"]

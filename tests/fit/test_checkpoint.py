@@ -118,6 +118,7 @@ class TestTheSameMap:
         with pytest.raises(ValueError, match="another version of closerthan; begin again"):
             embed(problem.train, **settings, resume=True)
 
+    @pytest.mark.slow
     def test_where_an_epoch_was_taken_back(self, problem, tmp_path):
         long_steps = Polyak(worthwhile=1e-9)
         settings = {
@@ -148,6 +149,7 @@ class TestTheSameMap:
         resumed = killed_and_resumed(problem.train, tmp_path / "state", at=1, **settings)
         same(resumed, embed(problem.train, **settings))
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("kind", ["triplets"])  # a loss of its own is compiled for each kind
     def test_with_the_penalty_of_a_user_defined_loss_chosen(self, problem, tmp_path):
         class Mine(STE):

@@ -358,6 +358,7 @@ def test_it_picks_candidates_that_are_nearly_the_best():
     assert ct.triplet_error(data.test, chosen.embedding) <= min(errors) + 0.01
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("options", "losses", "penalties"),
     [
@@ -379,6 +380,7 @@ def test_a_fixed_loss_or_penalty_is_not_varied_in_a_race(options, losses, penalt
     assert np.array_equal(again.embedding, result.embedding)
 
 
+@pytest.mark.slow
 def test_a_user_defined_loss_races_with_several_penalties(problem):
     class Mine(STE):
         pass

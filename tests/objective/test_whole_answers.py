@@ -29,6 +29,7 @@ def test_gradient_is_that_of_the_mean_loss_of_all_kinds_of_answers(weighted, rng
         assert gradient[place] == pytest.approx(slope, abs=1e-7)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("weighted", [False, True])
 def test_gradient_steps_follow_the_gradient_on_average(weighted, rng):
     answers, x = some_answers(rng, weighted), rng.standard_normal((N_OBJECTS, 2))
@@ -70,6 +71,7 @@ def test_every_solver_that_can_lowers_the_loss_of_answers(solver, rng):
     assert result.best_record.objective < objective.collapsed_objective
 
 
+@pytest.mark.slow
 def test_the_default_solver_ends_at_a_minimum_of_the_likelihood(rng):
     answers = some_answers(rng)
     result = ct.embed(answers, 2, loss=TSTE(), penalty=1.0, likelihood="answers", seed=0, tolerance=None, epochs=200)

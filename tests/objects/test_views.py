@@ -40,6 +40,7 @@ def test_answers_find_their_view(two_views, found):
     assert found.maps.shape == (2, N_OBJECTS, 1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", slow_but(0, [0, 3]))  # on these, expectation maximisation alone got stuck
 def test_answers_find_their_view_where_random_maps_have_nothing_in_common(seed):
     maps = np.random.default_rng(seed).normal(size=(2, 20, 2))

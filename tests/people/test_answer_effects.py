@@ -70,6 +70,7 @@ def test_tables_have_a_line_per_person_and_per_term(preferring, tmp_path):
     assert effects.rows()[-1][0] == "typical"
 
 
+@pytest.mark.slow
 def test_ties_and_lapses_are_found_and_recovered(undecided):
     study, effects = undecided
     assert effects.terms == ("ties", "lapses")
@@ -84,6 +85,7 @@ def test_the_map_is_that_of_a_fit_with_the_same_objects(undecided):
     assert ct.triplet_error(study.answers, effects.result.embedding) < 0.35
 
 
+@pytest.mark.slow
 def test_ties_at_random_explain_nothing():
     study = World(2, random_ties=0.2, n_people=6, each=50, n_objects=8, scale=0.8).study(2)
     assert "ties" not in ct.answer_effects(study.answers, 1, ties=study.ties, **QUICK).terms

@@ -115,6 +115,7 @@ def test_no_weights_are_claimed_for_people_who_have_the_same_ones(consistency):
     assert sum(claims) <= 1
 
 
+@pytest.mark.slow
 def test_differences_in_consistency_are_not_mistaken_for_differences_in_weights():
     answers, _, _ = people_who_weigh(0.0, consistency=0.7, n_answers=150, seed=1)
     maps = ct.embed_people(answers, 2, loss="ste", seed=0)

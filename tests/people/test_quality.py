@@ -162,6 +162,7 @@ def test_checks_times_and_sides_are_in_the_table():
     assert [people[name].fast_sets for name in "012"] == [0.0, 1.0, 0.0]
 
 
+@pytest.mark.slow
 def test_people_who_are_all_equally_noisy_are_not_unlike_each_other():
     """All 20 give a fifth of their answers the wrong way round, as if they guessed two fifths."""
     answers = answered(20, 120)

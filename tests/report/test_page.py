@@ -380,6 +380,7 @@ class OwnLoss(ct.Loss):
         return slope, -slope
 
 
+@pytest.mark.slow
 def test_the_python_code_runs_as_it_is(tmp_path, monkeypatch, cities):
     monkeypatch.chdir(tmp_path)
     ct.files.write_comparisons(cities, "FILE.csv")

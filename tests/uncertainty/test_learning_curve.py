@@ -240,6 +240,7 @@ def test_a_map_in_which_all_objects_coincide_is_as_good_as_guessing():
     assert parts.errors()[0] == pytest.approx(0.5)
 
 
+@pytest.mark.slow
 def test_unbounded_log_odds_do_no_harm():
     points = np.random.default_rng(0).standard_normal((20, 2))
     answers = ct.datasets.simulated(points, 2_000, seed=0)

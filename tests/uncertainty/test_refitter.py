@@ -181,6 +181,7 @@ def test_replicates_have_the_same_bits_in_processes():
     assert one.calibration == several.calibration
 
 
+@pytest.mark.slow
 @forks
 def test_the_time_limit_ends_processes():
     outcome = refitter_of(time_limit=1.0).run([ONES[0], until_stopped, until_stopped], n_processes=2)

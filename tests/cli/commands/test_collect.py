@@ -99,6 +99,7 @@ def test_export_status_backup_and_forget(folder):
         assert store.value("SELECT count(*) FROM answers") == 0
 
 
+@pytest.mark.slow
 def test_the_command_reports_how_many_people_are_needed(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     study_folder(tmp_path, n_objects=5)

@@ -25,6 +25,7 @@ def study(tmp_path, monkeypatch):
     return "study.csv"
 
 
+@pytest.mark.slow
 def test_the_command_writes_people_terms_models_and_a_map(study, tmp_path):
     done = closerthan("effects", study, "--loss", "ste", "--penalty", 0)
     assert done.exit_code == 0, done.output

@@ -23,6 +23,7 @@ def study(tmp_path, monkeypatch):
     return "study.csv"
 
 
+@pytest.mark.slow
 def test_the_command_writes_weights_map_and_models(study, tmp_path):
     done = closerthan("individuals", study, "--kind", "odd-one-out", "--loss", "ste", "--penalty", "0")
     assert done.exit_code == 0, done.output

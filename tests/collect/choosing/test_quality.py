@@ -37,6 +37,7 @@ def test_a_careless_participant_is_flagged_and_kept(tmp_path):
     store.close()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["closer", "odd"])
 def test_the_live_page_and_the_command_give_the_same_verdicts_on_the_same_answers(tmp_path, kind):
     def odd_by_number(question):

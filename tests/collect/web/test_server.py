@@ -92,6 +92,7 @@ def joins(client, number, consent, caller):
     return reply.status_code
 
 
+@pytest.mark.slow
 def test_neither_refused_joins_nor_those_of_one_computer_keep_others_out(tmp_path):
     with serving(study_of(tmp_path), clock=lambda: 0.0) as client:
         consent = client.get("/study").json()["version"]
@@ -166,6 +167,7 @@ class Refits:
         self.renew = self.renewed.set
 
 
+@pytest.mark.slow
 def test_the_map_is_fitted_again_after_an_exclusion_by_command_and_after_a_withdrawal(tmp_path):
     refits, access = Refits(), Access(tmp_path)
     with serving(study_of(tmp_path), refits=refits) as client:

@@ -98,6 +98,7 @@ def test_gradient_and_sum_agree_with_numpy_and_finite_differences(rule, rng):
         assert out[place] == pytest.approx(slope, rel=1e-5, abs=1e-6)
 
 
+@pytest.mark.slow
 def test_single_precision_agrees_with_double_precision(any_rule, rng):
     rows, x = some_choices(rng), rng.standard_normal((N_OBJECTS, N_DIMS))
     doubles, singles = np.zeros_like(x), np.zeros_like(padded(x))
@@ -109,6 +110,7 @@ def test_single_precision_agrees_with_double_precision(any_rule, rng):
     assert not singles[:, N_DIMS:].any()
 
 
+@pytest.mark.slow
 def test_choices_in_an_order_are_visited_as_often_as_they_are_listed(any_rule, rng):
     rows, x, order = some_choices(rng), rng.standard_normal((N_OBJECTS, N_DIMS)), np.array([5, 0, 6, 5])
     out, expected = np.zeros_like(x), np.zeros_like(x)
@@ -126,6 +128,7 @@ def test_losses_of_single_choices_have_no_penalty(any_rule, rng):
     np.testing.assert_allclose(out, plain_losses(any_rule, rows, x)[0])
 
 
+@pytest.mark.slow
 def test_sums_at_several_scales_are_those_of_scaled_maps(any_rule, rng):
     rows, x = some_choices(rng), rng.standard_normal((N_OBJECTS, N_DIMS))
     scales, weights, totals = np.array([0.5, 1.0, 2.0]), rng.uniform(0.5, 2.0, 9), np.empty(3)
@@ -135,6 +138,7 @@ def test_sums_at_several_scales_are_those_of_scaled_maps(any_rule, rng):
     assert beaten == pytest.approx(counts[2])
 
 
+@pytest.mark.slow
 def test_steps_follow_the_gradients_of_batches(any_rule, rng):
     rows, order, weights = some_choices(rng), np.array([5, 0, 6, 5, 2]), rng.uniform(0.5, 2.0, 9)
     x = rng.standard_normal((N_OBJECTS, N_DIMS))
@@ -148,6 +152,7 @@ def test_steps_follow_the_gradients_of_batches(any_rule, rng):
     assert not out.any()
 
 
+@pytest.mark.slow
 def test_parts_of_the_choices_add_up_to_all(any_rule, rng):
     rows, x = some_choices(rng), rng.standard_normal((N_OBJECTS, N_DIMS))
     parts = [rows.part(0, 4), rows.part(4, 9)]
@@ -160,6 +165,7 @@ def test_parts_of_the_choices_add_up_to_all(any_rule, rng):
     np.testing.assert_allclose(pieces[0], pieces[1] + pieces[2], atol=1e-12)
 
 
+@pytest.mark.slow
 def test_a_choice_between_two_pairs_costs_what_the_comparison_costs(rng):
     rows, x = some_choices(rng, sizes=[2] * 20, offsets=False), rng.standard_normal((N_OBJECTS, N_DIMS))
     near, far = np.sum((x[rows.pairs[:, 0]] - x[rows.pairs[:, 1]]) ** 2, axis=1).reshape(-1, 2).T

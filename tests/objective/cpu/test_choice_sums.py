@@ -16,6 +16,7 @@ def odd_one_out(rng):
     return Choices.of(Comparisons.from_triplets(triplets, answers=np.repeat(np.arange(200), 2)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rule", [STE(), DotProduct()], ids=repr)
 @pytest.mark.parametrize("precision", [np.asarray, padded])
 def test_any_number_of_threads_gives_the_same_bits(rule, precision, odd_one_out, rng):
