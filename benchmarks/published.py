@@ -23,7 +23,7 @@ from closerthan.wording import percent
 COMMAND = "python -m benchmarks.published"
 THINGS_DIMS = (5, 10, 20)
 MUSIC_SPLITS = 10  # the paper has 50
-# What R's package MLDS gives for mlds_triads.csv.
+# Estimates of R's package MLDS for mlds_triads.csv.
 SCALE_BY_R = (0, 0.0203, 0.0658, 0.1426, 0.1758, 0.2587, 0.3697, 0.4686, 0.6344, 0.7298, 1)
 SIGMA_BY_R, AIC_BY_R = 0.1597, 570.39
 

@@ -45,7 +45,7 @@ HELD_OUT = 0.1
 
 @dataclasses.dataclass
 class Scores:
-    """How well a map predicts held-out answers, and the CPU seconds of its fit."""
+    """Scores of a map on held-out answers, and the CPU seconds of its fit."""
 
     accuracy: float
     bits: float  # of the loss's own probabilities
@@ -241,9 +241,9 @@ SEEDS, NEW_ANSWERS = 10, 2_000
 
 def luce_picks(x: Array, kind: str, number: int, rng: np.random.Generator) -> Comparisons:
     """Return answers by Luce's rule with the similarity of ste, about random screens; some comparisons are guessed."""
-    asked = answers_in_order(x, kind, screens_of(x, kind, number, rng))
+    questions = answers_in_order(x, kind, screens_of(x, kind, number, rng))
     truth = ct.Result(x, ct.History(()), "solver", 0, settings=ct.Settings(loss="ste"))
-    return AnswersToDraw.on_map(truth, asked, slope=1.0, lapse=GUESSED).drawn(rng)
+    return AnswersToDraw.on_map(truth, questions, slope=1.0, lapse=GUESSED).drawn(rng)
 
 
 def thurstonian_picks(x: Array, kind: str, number: int, rng: np.random.Generator) -> Comparisons:
